@@ -1,0 +1,253 @@
+"""The content-addressed object store: a folder, memory, or a bucket; checked on read."""
+
+import asyncio
+import errno
+import hashlib
+import re
+import secrets
+from collections import OrderedDict
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import unquote, urlsplit
+
+from activities.stores.files import create_once, explain_os_error, make_folder, sync_folder, write_atomic
+from workflows.contracts.errors import DamagedObject, MissingObject, UserError
+
+DIGEST = re.compile(r"[0-9a-f]{64}")
+STORE_ID = "STORE_ID"
+DAMAGED_ERRNOS = (errno.EIO, errno.EISDIR)
+
+
+class ObjectStore(Protocol):
+    """Immutable things, named by their SHA-256."""
+
+    @property
+    def url(self) -> str:
+        """Where it is, as `open_store` takes it."""
+        ...
+
+    async def put(self, data: bytes) -> str:
+        """Keep these bytes, lasting; their digest (64 hex digits). Putting again is harmless and heals damage."""
+        ...
+
+    async def get(self, digest: str) -> bytes:
+        """The bytes of that digest, verified; MissingObject or DamagedObject otherwise."""
+        ...
+
+    async def store_id(self) -> str:
+        """The random id that this store was given once."""
+        ...
+
+
+def digest_of(data: bytes) -> str:
+    """The name of these bytes: their SHA-256 in hex."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def new_store_id() -> str:
+    """A random id for a store that has none."""
+    return secrets.token_hex(16)
+
+
+def verified(data: bytes, digest: str, url: str) -> bytes:
+    """These bytes, if that is their digest; DamagedObject otherwise."""
+    if digest_of(data) != digest:
+        raise DamagedObject(digest, f"object {digest} in {url} is damaged (its bytes changed); {_remedy('it')}")
+    return data
+
+
+def missing(digest: str, url: str) -> MissingObject:
+    """The error for an object that is not there."""
+    if DIGEST.fullmatch(digest) is None:
+        return MissingObject(digest, f"{digest[:80]!r} is not the name of an object: 64 hex digits are")
+    return MissingObject(digest, f"object {digest} is not in {url}; is PERDURE_STORE right? Else {_remedy('it')}")
+
+
+def unreadable(digest: str, url: str, why: str) -> DamagedObject:
+    """The error for an object that the disk does not give."""
+    return DamagedObject(digest, f"object {digest} in {url} cannot be read ({why}); {_remedy('it')}")
+
+
+def _remedy(what: str) -> str:
+    return f"restore {what} from a copy of the store (`perdure audit` shows what can still be read)"
+
+
+def readable_id(data: bytes, url: str) -> str:
+    """A store's id from the bytes it keeps; UserError if they are no id."""
+    text = data.decode("ascii", "replace").strip()
+    if re.fullmatch(r"[0-9a-f]{32}", text) is None:
+        raise UserError(f"{STORE_ID} in {url} holds no store id; restore it from a copy.", reason="store_id")
+    return text
+
+
+class FolderStore:
+    """Objects as files `ab/cdef…` of a folder, each synced before its name appears."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.url = folder.absolute().as_uri()
+        self._shards: set[str] = set()
+
+    async def put(self, data: bytes) -> str:
+        """Keep these bytes in a file of their own."""
+        return await asyncio.to_thread(self._put, data)
+
+    async def get(self, digest: str) -> bytes:
+        """The bytes of that digest, verified."""
+        return await asyncio.to_thread(self._get, digest)
+
+    async def store_id(self) -> str:
+        """The id in the file STORE_ID, made by whoever came first."""
+        return await asyncio.to_thread(self._store_id)
+
+    def _put(self, data: bytes) -> str:
+        digest = digest_of(data)
+        path = self._path(digest)
+        try:
+            if path.read_bytes() == data:
+                # Whoever wrote it may not have synced its name yet.
+                sync_folder(path.parent)
+                return digest
+        except OSError:
+            self._make_shard(path.parent)
+        write_atomic(path, data)
+        return digest
+
+    def _make_shard(self, folder: Path) -> None:
+        if folder.name not in self._shards or not folder.is_dir():
+            make_folder(folder)
+            sync_folder(self.folder)
+            self._shards.add(folder.name)
+
+    def _get(self, digest: str) -> bytes:
+        if DIGEST.fullmatch(digest) is None:
+            raise missing(digest, self.url)
+        path = self._path(digest)
+        try:
+            data = path.read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            raise missing(digest, self.url) from None
+        except OSError as error:
+            if error.errno in DAMAGED_ERRNOS:
+                raise unreadable(digest, self.url, error.strerror or "I/O error") from error
+            raise explain_os_error(error, path) from error
+        return verified(data, digest, self.url)
+
+    def _store_id(self) -> str:
+        make_folder(self.folder)
+        return readable_id(create_once(self.folder / STORE_ID, new_store_id().encode() + b"\n"), self.url)
+
+    def _path(self, digest: str) -> Path:
+        return self.folder / digest[:2] / digest[2:]
+
+
+class MemoryStore:
+    """Objects in this process only; for tests."""
+
+    url = "memory://"
+
+    def __init__(self) -> None:
+        self.objects: dict[str, bytes] = {}
+        self._id = new_store_id()
+
+    async def put(self, data: bytes) -> str:
+        """Keep these bytes until the process ends."""
+        digest = digest_of(data)
+        self.objects[digest] = data
+        return digest
+
+    async def get(self, digest: str) -> bytes:
+        """The bytes of that digest, verified."""
+        if digest not in self.objects:
+            raise missing(digest, self.url)
+        return verified(self.objects[digest], digest, self.url)
+
+    async def store_id(self) -> str:
+        """The id of this very object."""
+        return self._id
+
+
+class CachedStore:
+    """Another store with its last used objects in memory, at most `max_bytes` of them."""
+
+    def __init__(self, inner: ObjectStore, max_bytes: int) -> None:
+        self.inner = inner
+        self.url = inner.url
+        self.max_bytes = max_bytes
+        self.held_bytes = 0
+        self._objects: OrderedDict[str, bytes] = OrderedDict()
+        self._id: str | None = None
+
+    async def put(self, data: bytes) -> str:
+        """Put into the other store, then remember."""
+        digest = await self.inner.put(data)
+        self._remember(digest, data)
+        return digest
+
+    async def get(self, digest: str) -> bytes:
+        """From memory, else from the other store."""
+        data = self._objects.get(digest)
+        if data is None:
+            data = await self.inner.get(digest)
+        self._remember(digest, data)
+        return data
+
+    async def store_id(self) -> str:
+        """The other store's id, asked once."""
+        if self._id is None:
+            self._id = await self.inner.store_id()
+        return self._id
+
+    def _remember(self, digest: str, data: bytes) -> None:
+        if digest in self._objects:
+            self._objects.move_to_end(digest)
+            return
+        if len(data) > self.max_bytes:
+            return
+        self._objects[digest] = data
+        self.held_bytes += len(data)
+        while self.held_bytes > self.max_bytes:
+            self.held_bytes -= len(self._objects.popitem(last=False)[1])
+
+
+async def get_many(store: ObjectStore, digests: Iterable[str], at_once: int = 64) -> list[bytes]:
+    """The bytes of each digest, in their order, read side by side; the first error ends all."""
+    wanted = list(digests)
+    found: list[bytes] = [b""] * len(wanted)
+    places = iter(range(len(wanted)))
+
+    async def reader() -> None:
+        for place in places:
+            found[place] = await store.get(wanted[place])
+
+    readers = [asyncio.ensure_future(reader()) for _ in range(min(at_once, len(wanted)))]
+    try:
+        await asyncio.gather(*readers)
+    finally:
+        for task in readers:
+            task.cancel()
+        await asyncio.gather(*readers, return_exceptions=True)
+    return found
+
+
+def open_store(url: str) -> ObjectStore:
+    """The store at a URL: a folder (`file://` or a path), `memory://`, `s3://`, `gs://` or `az://`."""
+    parts = urlsplit(url)
+    match parts.scheme:
+        case "":
+            return FolderStore(Path(url).expanduser().absolute())
+        case "file" if parts.netloc in ("", "localhost") and parts.path.startswith("/"):
+            return FolderStore(Path(unquote(parts.path)))
+        case "memory":
+            return MemoryStore()
+        case "s3" | "gs" | "az" if parts.netloc:
+            # Imported here: the command line never pays for it with a folder store.
+            from activities.stores.remote import open_remote
+
+            return open_remote(url)
+    raise UserError(
+        f"PERDURE_STORE names no store that perdure knows: {url}; "
+        "use a folder, file:///path, s3://bucket/path, gs://bucket/path or az://container/path.",
+        reason="store_url",
+    )
