@@ -1,0 +1,1 @@
+"""What crosses a boundary: frozen values and their names, nothing that acts."""

@@ -1,0 +1,34 @@
+"""Workflow ids, queue and topic names: one builder each."""
+
+import re
+
+SHARED_QUEUE = "perdure"
+"""Queue of workflows and of every activity that any worker may run."""
+
+SESSION_PREFIX = "session-"
+_SESSION = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
+
+
+def host_queue(host: str) -> str:
+    """Queue of the activities that need this host's files and processes."""
+    return f"perdure-host-{host}"
+
+
+def session_workflow(session: str) -> str:
+    """Workflow id of a session."""
+    return f"{SESSION_PREFIX}{session}"
+
+
+def session_of(workflow_id: str) -> str:
+    """Session id of a workflow id; a bare session id is returned as it is."""
+    return workflow_id.removeprefix(SESSION_PREFIX)
+
+
+def is_session_id(text: str) -> bool:
+    """Whether this can be a session's id: lower-case letters, digits and dashes, at most 63."""
+    return _SESSION.fullmatch(text) is not None
+
+
+def call_id(exchange: int, place: int) -> str:
+    """Name of one tool call inside its session: exchange and place in the reply."""
+    return f"{exchange}.{place}"

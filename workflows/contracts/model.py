@@ -1,0 +1,100 @@
+"""ModelRequest, ModelReply, Usage, StopReason."""
+
+from enum import StrEnum
+
+from workflows.contracts.contract import Contract
+
+
+class StopReason(StrEnum):
+    """Why a reply ended; the provider's names, plus `cut_off` for a stream that broke after a complete block."""
+
+    END_TURN = "end_turn"
+    TOOL_USE = "tool_use"
+    MAX_TOKENS = "max_tokens"
+    STOP_SEQUENCE = "stop_sequence"
+    PAUSE_TURN = "pause_turn"
+    REFUSAL = "refusal"
+    WINDOW = "model_context_window_exceeded"
+    CUT_OFF = "cut_off"
+
+
+class Usage(Contract):
+    """Tokens of one model call, as the provider counted them."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    cache_write_1h: int = 0
+    """The part of `cache_write` that is kept for an hour."""
+
+    @property
+    def context(self) -> int:
+        """Tokens in the window after this call."""
+        return self.input + self.cache_read + self.cache_write + self.output
+
+    def plus(self, other: "Usage") -> "Usage":
+        """Both together."""
+        return Usage(
+            input=self.input + other.input,
+            output=self.output + other.output,
+            cache_read=self.cache_read + other.cache_read,
+            cache_write=self.cache_write + other.cache_write,
+            cache_write_1h=self.cache_write_1h + other.cache_write_1h,
+        )
+
+
+class CallRef(Contract):
+    """One tool call of a reply, as the workflow knows it; its input stays in the chain."""
+
+    tool: str
+    beside: bool = False
+    """May run beside others."""
+    broken: str = ""
+    """Why it is never run (cut off, no valid JSON); empty when it may run."""
+
+
+class ModelRequest(Contract):
+    """Ask the model once. The same values give the same entries, so a repeated attempt is harmless."""
+
+    session: str
+    exchange: int
+    """Number of this exchange in the session, from 1; the key of single flight."""
+    head: str
+    """Digest of the newest entry; what waits is appended to it first."""
+    context: str
+    """Digest of the session's SessionContext object."""
+    at: str
+    """Time stamp of the entries made, from the workflow, ISO 8601 UTC."""
+    prompt: str = ""
+    """Digest of the prompt that starts this turn."""
+    waiting: tuple[str, ...] = ()
+    """Digests of outcomes in call order, not in the chain yet."""
+    hidden: str = ""
+    """Text of a hidden user message, such as *go on where you stopped*."""
+    model: str = ""
+    """Another model than the context's; empty for that one."""
+    max_tokens: int = 0
+    """Another output cap than the context's; 0 for that one."""
+    turn: int = 0
+    """Number of the turn, from 1; only carried into events."""
+    kept: tuple[str, ...] = ()
+    """Digests of complete blocks of an earlier, broken attempt."""
+
+
+class ModelReply(Contract):
+    """What the workflow keeps of a reply."""
+
+    head: str
+    """Digest of the assistant entry."""
+    stop: StopReason
+    calls: tuple[CallRef, ...] = ()
+    usage: Usage = Usage()
+    cost: int | None = None
+    """Micro-dollars; None when no price is known."""
+    is_empty: bool = False
+    """No text and no call: not an answer."""
+    unknown: int = 0
+    """Earlier attempts of this exchange that may have been billed without a known usage."""
+    model: str = ""
+    """Model that answered, when it is not the session's own."""

@@ -1,0 +1,283 @@
+"""SessionInput, SessionState, payloads of updates and queries."""
+
+from enum import StrEnum
+
+from workflows.contracts.contract import Contract
+from workflows.contracts.model import CallRef, Usage
+from workflows.contracts.permissions import Answer, Approval, Mode
+from workflows.contracts.settings import Thresholds
+
+
+class TurnEnd(StrEnum):
+    """How a turn ended; also the machine-readable reason of the command line."""
+
+    DONE = "done"
+    EMPTY = "empty_answer"
+    FAILED = "failed"
+    DENIED = "permission_denied"
+    EXCHANGES = "max_turns"
+    BUDGET = "max_budget"
+    UNAUTHORIZED = "unauthorized"
+    REFUSED = "request_refused"
+    UNREACHABLE = "model_unreachable"
+    OVERLOADED = "model_overloaded"
+    OUTPUT_CAP = "output_cap"
+    TOO_LONG = "prompt_too_long"
+    INTERRUPTED = "interrupted"
+
+
+class Prompt(Contract):
+    """A prompt that waits for its turn."""
+
+    request: str
+    """Request id, made by the CLI."""
+    digest: str
+    """The prompt's object in the store."""
+    title: str = ""
+    """First words, at most 80 characters, secrets masked."""
+
+
+class CallState(StrEnum):
+    """Where one call of the newest reply is."""
+
+    PENDING = "pending"
+    ASKED = "asked"
+    ANSWERED = "answered"
+    DONE = "done"
+
+
+class OpenCall(Contract):
+    """One call of the newest reply and what became of it."""
+
+    ref: CallRef
+    state: CallState = CallState.PENDING
+    approval: Approval | None = None
+    answer: Answer | None = None
+    outcome: str = ""
+    """Digest of the stored outcome."""
+    denied: bool = False
+
+
+class Turn(Contract):
+    """The turn that runs."""
+
+    number: int
+    prompt: str = ""
+    """Digest of the prompt, until it is in the chain."""
+    exchanges: int = 0
+    """Exchanges of this turn so far."""
+    entry: str = ""
+    """Digest of the assistant entry whose calls are open."""
+    calls: tuple[OpenCall, ...] = ()
+    answered: bool = False
+    """The model has nothing more to do."""
+    end: TurnEnd | None = None
+    error: str = ""
+    """Why it ends, in one sentence of at most 300 characters."""
+    hidden: str = ""
+    """A hidden message for the next request."""
+    max_tokens: int = 0
+    """Raised output cap; 0 for the session's."""
+    model: str = ""
+    """Fallback model for the rest of the turn."""
+    fallbacks: int = 0
+    """Fallback models tried in this turn."""
+    cut_offs: int = 0
+    """Replies in a row that the output cap cut off."""
+    denied: bool = False
+    """The newest call was refused and none has worked since."""
+
+
+class Totals(Contract):
+    """Counters of a session."""
+
+    exchanges: int = 0
+    calls: int = 0
+    denials: int = 0
+    usage: Usage = Usage()
+    cost: int = 0
+    """Micro-dollars, as far as prices are known."""
+    unpriced: int = 0
+    """Replies without a known price."""
+    unknown: int = 0
+    """Attempts that may have been billed without a known usage."""
+
+
+class SessionState(Contract):
+    """Everything a session decides with; at most 16 KB however long the talk."""
+
+    head: str = ""
+    context: str = ""
+    title: str = ""
+    mode: Mode = Mode.DEFAULT
+    turns: int = 0
+    turn: Turn | None = None
+    queue: tuple[Prompt, ...] = ()
+    totals: Totals = Totals()
+    seen: tuple[str, ...] = ()
+    """Newest request ids, oldest first."""
+    cwd: str = ""
+    """Folder in which the next command starts; empty for the workspace."""
+    interrupt: bool = False
+    closing: bool = False
+    close_reason: str = ""
+    modes: tuple[Mode, ...] = ()
+    """Mode changes that are not in the chain yet."""
+    last_end: TurnEnd | None = None
+    last_error: str = ""
+    window: int = 0
+    """Tokens in the window after the newest reply."""
+    runs: int = 1
+    """Temporal runs so far, this one included."""
+    waiting_for: str = ""
+    """What the session waits for, for whoever watches: an answer, a host, a retry."""
+
+
+class SessionInput(Contract):
+    """Start of a session, or of its next Temporal run."""
+
+    session: str
+    cwd: str
+    host: str
+    """Id of the host that has the folder."""
+    host_name: str = ""
+    store: str
+    """Id of the object store that the session's objects are in."""
+    settings: str
+    """Digest of the SessionSettings object."""
+    public_key: str
+    """Ed25519 key, hex, that a person's acts are checked with."""
+    prompts: tuple[Prompt, ...] = ()
+    """Prompts that travel in the start."""
+    thresholds: Thresholds = Thresholds()
+    mode: Mode = Mode.DEFAULT
+    once: bool = False
+    """Close when no prompt waits any more."""
+    state: SessionState | None = None
+    """The checkpoint of the run before."""
+    test_fault: str = ""
+    """Only for tests of what happens when workflow code fails."""
+
+
+class Submit(Contract):
+    """Another prompt."""
+
+    request: str
+    digest: str
+    title: str = ""
+
+
+class SetMode(Contract):
+    """Another standing permission setting; signed when it gives more rights."""
+
+    request: str
+    mode: Mode
+    by: str = ""
+    signature: str = ""
+
+
+class Interrupt(Contract):
+    """End what the turn does now; the session goes on with the next prompt."""
+
+    request: str
+    turn: int = 0
+    """Only this turn; 0 for the one that runs."""
+
+
+class Close(Contract):
+    """End the session; signed."""
+
+    request: str
+    reason: str = ""
+    by: str = ""
+    signature: str = ""
+
+
+class Taken(Contract):
+    """Answer to an update: it is recorded."""
+
+    turn: int = 0
+    """Number of the turn that it belongs to."""
+    repeated: bool = False
+    """The same request id was taken before."""
+
+
+class Snapshot(Contract):
+    """What a session says of itself when asked."""
+
+    session: str
+    title: str
+    cwd: str
+    host: str
+    host_name: str
+    phase: str
+    """idle | asking the model | running tools | waiting for approval | ending | closed."""
+    state: SessionState
+    approvals: tuple[Approval, ...] = ()
+    history_events: int = 0
+
+
+class OpenRequest(Contract):
+    """Fix the context of a session and write its first entry."""
+
+    session: str
+    cwd: str
+    host: str
+    settings: str
+    at: str
+    store: str = ""
+
+
+class Opened(Contract):
+    """The context of a session, and the head after its first entry."""
+
+    context: str
+    head: str
+
+
+class SettleRequest(Contract):
+    """Write what waits and a notice: at the end of a turn, at an interrupt, at close."""
+
+    session: str
+    head: str
+    at: str
+    context: str = ""
+    waiting: tuple[str, ...] = ()
+    prompts: tuple[str, ...] = ()
+    """Digests of prompts that never got their turn, or whose turn ended before the model was asked."""
+    entry: str = ""
+    unanswered: tuple[int, ...] = ()
+    """Places of calls of `entry` that never ran; each gets a result that says so."""
+    what: str
+    """Kind of the notice: turn_ended | interrupted | closed | mode_changed."""
+    text: str = ""
+    shown: bool = False
+    turn: int = 0
+    end: TurnEnd | None = None
+    totals: Totals = Totals()
+    exchange: int = 0
+    modes: tuple[Mode, ...] = ()
+
+
+class Settled(Contract):
+    """The head after it."""
+
+    head: str
+
+
+class ArchiveRequest(Contract):
+    """Put this run's history into the store and its digest into the chain."""
+
+    session: str
+    workflow_id: str
+    run_id: str
+    head: str
+    at: str
+    context: str = ""
+
+
+class Archived(Contract):
+    """The head after it, and the digest of the archived history."""
+
+    head: str
+    history: str

@@ -1,0 +1,78 @@
+"""Settings, merged and frozen when a session starts."""
+
+from workflows.contracts.contract import Contract
+from workflows.contracts.permissions import Mode, Rules, Unattended
+from workflows.contracts.tools import ToolSpec
+
+DEFAULT_MODEL = "claude-sonnet-4-5"
+
+
+class Thresholds(Contract):
+    """The figures that `core` decides with; frozen when a session starts, carried in its input."""
+
+    exchanges_per_turn: int = 0
+    """Most exchanges of one turn; 0 for no limit (`--max-turns`)."""
+    budget: int = 0
+    """Most micro-dollars of the session; 0 for no limit (`--max-budget-usd`)."""
+    side_by_side: int = 10
+    """Most calls at once (spec 01 §4)."""
+    escalated_cap: int = 64_000
+    """Output cap after a reply was cut off (spec 01 §8)."""
+    continuations: int = 3
+    """Most times a cut-off reply is continued, and the same fault in a row accepted (spec 01 §5)."""
+    overloads: int = 3
+    """Overloaded answers in a row before the fallback model is asked (spec 01 §7)."""
+    roll_events: int = 0
+    """Continue as new after so many events of history; 0 for when the server suggests it."""
+    roll_updates: int = 1_500
+    """Continue as new after so many updates of this run; the server ends a run at 2,000."""
+    queued: int = 100
+    """Most prompts that wait."""
+    seen: int = 200
+    """Request ids kept for telling repeats."""
+
+
+class SessionSettings(Contract):
+    """What one session was started with."""
+
+    model: str = DEFAULT_MODEL
+    fallback_models: tuple[str, ...] = ()
+    """At most three; asked for the rest of the turn after repeated overload."""
+    max_tokens: int = 8_000
+    """Output cap of a request (spec 01 §8)."""
+    thinking_tokens: int = 0
+    """Thinking budget; 0 for none."""
+    mode: Mode = Mode.DEFAULT
+    rules: Rules = Rules()
+    unattended: Unattended = Unattended.NO
+    tools: tuple[str, ...] = ()
+    """Names of the tools of the session; empty for all."""
+    system_prompt: str = ""
+    """Instead of our own."""
+    append_system_prompt: str = ""
+    window: int = 200_000
+    """Tokens of the model's window."""
+    base_url: str = ""
+    """Another Messages API endpoint than the worker's own, on loopback only: a rehearsal model."""
+    idle_seconds: float = 90.0
+    """Longest silence of a streaming reply (design §4)."""
+    model_attempts: int = 10
+    """Attempts of one model call (spec 01 §7)."""
+    model_heartbeat: float = 2.0
+    bash_timeout: int = 120
+    """Seconds a command may run when the model names none (spec 05 §2)."""
+    bash_silence: int = 0
+    """Seconds without output after which a command is ended; 0 for no limit."""
+
+
+class SessionContext(Contract):
+    """What never changes inside a session: settings, system prompt, tool pool; one object of the store."""
+
+    session: str
+    cwd: str
+    host: str
+    settings: SessionSettings
+    system: tuple[str, ...]
+    """Text blocks of the system prompt; the last static one ends the cached prefix."""
+    tools: tuple[ToolSpec, ...]
+    """In the order in which the model sees them."""

@@ -1,0 +1,128 @@
+"""ToolSpec, ToolCall, ToolOutcome."""
+
+from enum import StrEnum
+
+from pydantic import JsonValue
+
+from workflows.contracts.contract import Contract
+from workflows.contracts.messages import Shown
+from workflows.contracts.permissions import Answer, Approval, Mode, Verdict
+
+
+class Repeat(StrEnum):
+    """What repeating a call means."""
+
+    SAFE = "safe"
+    """Repeated freely."""
+    CHECKED = "checked"
+    """Repeated after looking whether the effect is there."""
+    ONCE = "once"
+    """Never repeated: found again, or told as unknown."""
+
+
+class CallStatus(StrEnum):
+    """How a call ended."""
+
+    OK = "ok"
+    ERROR = "error"
+    DENIED = "denied"
+    CANCELLED = "cancelled"
+    UNKNOWN = "unknown"
+    """Host or runner died; whether the effect happened is not known."""
+    BROKEN = "broken"
+    """Never run: the reply ended inside the call, or its input is no valid JSON."""
+    NEEDS_APPROVAL = "needs_approval"
+
+
+class ToolSpec(Contract):
+    """Something the model may call, as the model is told and as the workflow schedules it."""
+
+    name: str
+    description: str
+    input_schema: dict[str, JsonValue]
+    is_read_only: bool = False
+    may_run_beside_others: bool = False
+    repeat: Repeat = Repeat.ONCE
+    timeout: int = 600
+    """Seconds for one attempt, at most."""
+
+
+class Effect(Contract):
+    """A change a tool made in the world, or a file it looked at."""
+
+    kind: str
+    """read | write | create | command."""
+    path: str = ""
+    before: str = ""
+    """SHA-256 of the file before, empty when there was none."""
+    after: str = ""
+    before_object: str = ""
+    """Digest of the object that keeps the old version."""
+
+
+class ToolOutcome(Contract):
+    """What a tool call gave: what the model is shown, what else is known."""
+
+    content: tuple[Shown, ...] = ()
+    is_error: bool = False
+    full: str = ""
+    """Digest of the whole result when the content is only a part of it."""
+    size: int = 0
+    """Bytes of the whole result."""
+    effects: tuple[Effect, ...] = ()
+    status: CallStatus = CallStatus.OK
+    cwd: str = ""
+    """Folder in which the next command starts, when it changed."""
+    data: dict[str, JsonValue] = {}
+    """Facts for audit and screen: exit code, line counts, the to-do list."""
+
+
+class ToolRequest(Contract):
+    """Run one tool call of a reply."""
+
+    session: str
+    exchange: int
+    place: int
+    """Index of the call among the reply's calls, from 0."""
+    entry: str
+    """Digest of the assistant entry that holds the call."""
+    context: str
+    """Digest of the session's SessionContext object."""
+    at: str
+    mode: Mode = Mode.DEFAULT
+    cwd: str = ""
+    """Folder in which a command starts; empty for the workspace."""
+    approval: Approval | None = None
+    """The question that was answered, on the second pass."""
+    answer: Answer | None = None
+    turn: int = 0
+
+
+class ToolDone(Contract):
+    """What the workflow keeps of a call."""
+
+    outcome: str = ""
+    """Digest of the stored outcome; empty when approval is needed."""
+    status: CallStatus
+    approval: Approval | None = None
+    cwd: str = ""
+
+
+class EndRequest(Contract):
+    """End what a cancelled call left running, and store its outcome."""
+
+    session: str
+    exchange: int
+    place: int
+    entry: str
+    at: str
+    context: str = ""
+    turn: int = 0
+
+
+class Pass(Contract):
+    """What the first pass over a call found, kept for the second."""
+
+    verdict: Verdict
+    digest: str
+    """SHA-256 of tool and input."""

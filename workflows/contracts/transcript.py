@@ -1,0 +1,127 @@
+"""Entry kinds and their canonical bytes, EntryMeta (what the workflow keeps of an entry)."""
+
+import hashlib
+import json
+from typing import Annotated, Literal
+
+from pydantic import Field, JsonValue
+
+from workflows.contracts.contract import Contract
+from workflows.contracts.messages import Block, Role, Shown
+from workflows.contracts.model import StopReason, Usage
+from workflows.contracts.permissions import Answer, Verdict
+from workflows.contracts.tools import CallStatus, Effect
+
+PAGE_EVERY = 16
+"""Entries from one page object to the next: a cold reader follows at most 15 parents one by one."""
+
+PAGE_SPAN = 128
+"""Digests a full page lists; each page names the last full page before it."""
+
+
+def canonical(value: JsonValue) -> bytes:
+    """The one byte form of a JSON value: keys sorted by code point, no blanks, UTF-8 unescaped, no NaN."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return text.encode("utf-8")
+
+
+def digest_of(data: bytes) -> str:
+    """SHA-256 of the bytes, in lower-case hex."""
+    return hashlib.sha256(data).hexdigest()
+
+
+class MessageBody(Contract):
+    """A message: a prompt, a reply, or the results of a reply's calls."""
+
+    kind: Literal["message"] = "message"
+    role: Role
+    blocks: tuple[Block, ...]
+    turn: int = 0
+    exchange: int = 0
+    hidden: bool = False
+    """Written by perdure itself, not by the person."""
+    model: str = ""
+    stop: StopReason | None = None
+    usage: Usage | None = None
+    cost: int | None = None
+    """Micro-dollars."""
+    unknown: int = 0
+    """Earlier attempts that may have been billed without a known usage."""
+    attempt: int = 0
+    started: str = ""
+    ended: str = ""
+
+
+class OutcomeBody(Contract):
+    """A tool call: who allowed it, what it did, what it gave."""
+
+    kind: Literal["outcome"] = "outcome"
+    turn: int = 0
+    exchange: int
+    place: int
+    tool: str
+    call: str
+    """The model's own id of the call."""
+    digest: str
+    """SHA-256 of tool and input."""
+    verdict: Verdict
+    answer: Answer | None = None
+    status: CallStatus
+    content: tuple[Shown, ...] = ()
+    is_error: bool = False
+    full: str = ""
+    size: int = 0
+    effects: tuple[Effect, ...] = ()
+    data: dict[str, JsonValue] = {}
+    attempt: int = 1
+    crash: str = ""
+    """What a crash did to this step: found, attached, repeated, unknown; empty when undisturbed."""
+    worker: str = ""
+    started: str = ""
+    ended: str = ""
+
+
+class NoticeBody(Contract):
+    """Something that is neither said nor done: opened, interrupted, turn ended, mode changed, history archived."""
+
+    kind: Literal["notice"] = "notice"
+    what: str
+    text: str = ""
+    shown: bool = False
+    """The model is shown the text too."""
+    data: dict[str, JsonValue] = {}
+
+
+Body = Annotated[MessageBody | OutcomeBody | NoticeBody, Field(discriminator="kind")]
+
+
+class Entry(Contract):
+    """One line of the transcript. Its name is the SHA-256 of its canonical bytes."""
+
+    n: int
+    """Place in the chain, from 0."""
+    parent: str
+    """Digest of the entry before; empty for the first."""
+    page: str
+    """Digest of the newest page before this entry; empty in the first 16."""
+    at: str
+    """Time stamp from the workflow, ISO 8601 UTC."""
+    body: Body
+
+    def encoded(self) -> bytes:
+        """Canonical bytes; fields that hold their default are left out, so a grown contract keeps old names."""
+        return canonical(self.model_dump(mode="json"))
+
+
+class Page(Contract):
+    """Digests of the entries from the last full page on; a full one has 128."""
+
+    first: int
+    """Place of the first digest."""
+    before: str
+    """Digest of the full page before; empty for the first."""
+    digests: tuple[str, ...]
+
+    def encoded(self) -> bytes:
+        """Canonical bytes."""
+        return canonical(self.model_dump(mode="json"))
