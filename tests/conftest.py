@@ -1,0 +1,48 @@
+"""What every test may ask for: a home of its own, and chance that can be repeated."""
+
+import os
+import random
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.leftovers import end_processes_of
+
+SEED = "PERDURE_SEED"
+
+
+def pytest_configure() -> None:
+    """Choose the seed once, so that test workers started later share it."""
+    os.environ.setdefault(SEED, str(random.SystemRandom().randrange(2**32)))
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Print the seed first, so that a run that is cut off has told it too."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is not None and not hasattr(session.config, "workerinput"):
+        reporter.write_line(f"seed {os.environ[SEED]} (the same again: {SEED}={os.environ[SEED]})")
+
+
+@pytest.fixture(scope="session")
+def seed() -> int:
+    """The seed of this whole run, printed at its start."""
+    return int(os.environ[SEED])
+
+
+@pytest.fixture
+def chance(seed: int, request: pytest.FixtureRequest) -> random.Random:
+    """Chance for one test, the same again under the same seed, whatever else runs."""
+    return random.Random(f"{seed} {request.node.nodeid}")
+
+
+@pytest.fixture
+def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty PERDURE_HOME on a path short enough for sockets; what still runs under it is ended afterwards."""
+    folder = Path(tempfile.mkdtemp(prefix="pd-", dir="/tmp"))
+    monkeypatch.setenv("PERDURE_HOME", str(folder))
+    yield folder
+    end_processes_of(folder)
+    shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,23 @@
+"""Every file says in one line what it is."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from tests.shape.map import lines
+from tests.shape.tree import modules, syntax
+
+CAPTION_LENGTH = 120
+
+
+@pytest.mark.parametrize("module", modules(), ids=str)
+def test_a_module_opens_with_its_caption(module: Path) -> None:
+    caption = (ast.get_docstring(syntax(module)) or "").partition("\n")[0]
+    assert 0 < len(caption) < CAPTION_LENGTH
+
+
+def test_the_map_shows_folders_and_captions() -> None:
+    printed = list(lines())
+    assert "workflows/" in printed
+    assert any(line.lstrip().startswith("contract.py ") and "Contract" in line for line in printed)

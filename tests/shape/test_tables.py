@@ -1,0 +1,27 @@
+"""What is written is registered: tools in one tuple, activities in one table."""
+
+from collections import Counter
+
+from activities.catalog import BINDINGS
+from activities.tool_calls.registry import TOOLS
+from tests.shape.tree import modules
+from workflows.contracts.activity_specs import SPECS
+
+
+def test_the_tools_folder_holds_the_registered_tools_and_nothing_else() -> None:
+    files = {
+        ".".join(module.with_suffix("").parts) for module in modules() if module.parts[:2] == ("activities", "tools")
+    }
+    assert files == {tool.__module__ for tool in TOOLS}
+
+
+def test_each_tool_is_registered_once() -> None:
+    assert [count for count in Counter(tool.__module__ for tool in TOOLS).values() if count > 1] == []
+
+
+def test_each_spec_has_a_name_of_its_own() -> None:
+    assert [name for name, count in Counter(spec.name for spec in SPECS).items() if count > 1] == []
+
+
+def test_each_spec_is_bound_to_exactly_one_activity() -> None:
+    assert Counter(binding.spec.name for binding in BINDINGS) == Counter(spec.name for spec in SPECS)

@@ -1,0 +1,61 @@
+"""Names that tell something, escapes from the types with a reason, and nothing left for later."""
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.shape.tree import modules, syntax, text
+
+EMPTY_WORDS = re.compile(r"(?:^|_)(utils?|helpers?|common|misc|managers?|handlers?|services?|base)(?:_|$)")
+EMPTY_CLASSES = re.compile(r"(Utils?|Helper|Manager|Handler|Service)$|^_?Base[A-Z]")
+ESCAPES = re.compile(r"type: ignore(\[[^\]]*\])?|noqa(: ?[A-Z0-9, ]+)?|pragma: no cover")
+LATER = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
+
+
+@pytest.mark.parametrize("module", modules(), ids=str)
+def test_no_name_is_empty_of_meaning(module: Path) -> None:
+    parts = [part for part in module.with_suffix("").parts if EMPTY_WORDS.search(part)]
+    classes = [
+        node.name
+        for node in ast.walk(syntax(module))
+        if isinstance(node, ast.ClassDef) and EMPTY_CLASSES.search(node.name)
+    ]
+    assert parts + classes == []
+
+
+@pytest.mark.parametrize("module", modules(), ids=str)
+def test_an_escape_from_the_types_gives_its_reason_on_its_line(module: Path) -> None:
+    reasons = {line for line, comment in _comments(module) if re.search(r"\w{3}", ESCAPES.sub("", comment))}
+    assert sorted(set(_escapes(module)) - reasons) == []
+
+
+@pytest.mark.parametrize("module", modules(), ids=str)
+def test_nothing_is_left_for_later(module: Path) -> None:
+    marks = [line for line, comment in _comments(module) if LATER.search(comment)]
+    unwritten = [
+        node.lineno
+        for node in ast.walk(syntax(module))
+        if isinstance(node, ast.Name) and node.id == "NotImplementedError"
+    ]
+    assert marks + unwritten == []
+
+
+def _escapes(module: Path) -> Iterator[int]:
+    """Lines that say Any or cast, or silence the type checker."""
+    for node in ast.walk(syntax(module)):
+        if isinstance(node, ast.Name) and node.id in {"Any", "cast"}:
+            yield node.lineno
+    for line, comment in _comments(module):
+        if "type: ignore" in comment:
+            yield line
+
+
+def _comments(module: Path) -> Iterator[tuple[int, str]]:
+    for token in tokenize.generate_tokens(io.StringIO(text(module)).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
