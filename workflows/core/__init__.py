@@ -1,0 +1,1 @@
+"""Decisions: pure functions over plain values, without server, clock or model."""
