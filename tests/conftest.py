@@ -12,6 +12,8 @@ import pytest
 from tests.fakes.leftovers import end_processes_of
 
 SEED = "PERDURE_SEED"
+HOMES = "PERDURE_TEST_HOMES"
+"""Folder for the homes of tests, so that a CI run can find and end all that it started."""
 
 
 def pytest_configure() -> None:
@@ -41,7 +43,7 @@ def chance(seed: int, request: pytest.FixtureRequest) -> random.Random:
 @pytest.fixture
 def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An empty PERDURE_HOME on a path short enough for sockets; what still runs under it is ended afterwards."""
-    folder = Path(tempfile.mkdtemp(prefix="pd-", dir="/tmp"))
+    folder = Path(tempfile.mkdtemp(prefix="pd-", dir=os.environ.get(HOMES, "/tmp")))
     monkeypatch.setenv("PERDURE_HOME", str(folder))
     yield folder
     end_processes_of(folder)
