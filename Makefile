@@ -52,7 +52,7 @@ check-types:
 	@$(BIN)/mypy --no-error-summary && echo "types    ok" || { echo "types    failed"; exit 1; }
 
 check-imports:
-	@out=$$($(BIN)/lint-imports 2>&1) && echo "imports  ok" || { echo "$$out"; echo "imports  failed"; exit 1; }
+	@out=$$($(BIN)/lint-imports --no-logo 2>&1) && echo "imports  ok" || { echo "$$out"; echo "imports  failed"; exit 1; }
 
 check-tests:
 	@$(BIN)/pytest -q -m 'not journey and not soak and not bench'
