@@ -5,6 +5,7 @@ import fcntl
 import json
 import os
 import secrets
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -77,6 +78,14 @@ def sync_folder(path: Path) -> None:
         os.close(descriptor)
 
 
+def sync_data(descriptor: int) -> None:
+    """Make a file's content last through a power cut; its times may not."""
+    if sys.platform == "darwin":
+        os.fsync(descriptor)
+    else:
+        os.fdatasync(descriptor)
+
+
 def write_atomic(path: Path, data: bytes, mode: int = 0o600) -> None:
     """Replace a file's content as a whole, lasting; whoever reads sees the old bytes or the new ones."""
     try:
@@ -133,7 +142,7 @@ def append_line(path: Path, line: bytes, *, lasting: bool = True) -> None:
             size = repair_tail(descriptor, path)
             append_whole(descriptor, line + b"\n", size)
             if lasting:
-                os.fdatasync(descriptor)
+                sync_data(descriptor)
         if lasting and size == 0:
             sync_folder(path.parent)
     except OSError as error:

@@ -76,9 +76,9 @@ def test_the_store_is_the_home_s_folder_unless_named(tmp_path: Path) -> None:
     assert home.store_url({"PERDURE_STORE": "/srv/o"}) == "file:///srv/o"
 
 
-def test_no_heavy_library_is_loaded_with_the_stores() -> None:
+def test_no_heavy_library_is_loaded_with_stores_and_feed() -> None:
     source = (
-        "import sys, activities.stores.objects, activities.stores.home\n"
+        "import sys, activities.stores.objects, activities.stores.home, activities.events\n"
         "heavy = {'temporalio', 'anthropic', 'rich', 'pydantic', 'obstore', 'inotify_simple'} & set(sys.modules)\n"
         "sys.exit(' '.join(sorted(heavy)) or None)"
     )

@@ -4,8 +4,10 @@ import asyncio
 import hashlib
 import importlib.util
 import os
+import random
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,17 @@ ASK_ID = """
 import asyncio, sys
 from activities.stores.objects import open_store
 print(asyncio.run(open_store(sys.argv[1]).store_id()))
+"""
+
+PUTTER = """
+import asyncio, itertools, sys
+from activities.stores.objects import open_store
+async def put_on() -> None:
+    store = open_store(sys.argv[1])
+    print("ready", flush=True)
+    for number in itertools.count():
+        print(await store.put(b"%d" % number * 20_000), flush=True)
+asyncio.run(put_on())
 """
 
 
@@ -97,6 +110,22 @@ async def test_a_cut_object_and_a_folder_in_its_place_are_damage(tmp_path: Path)
     for digest in (cut, replaced):
         with pytest.raises(DamagedObject):
             await store.get(digest)
+
+
+@pytest.mark.journey
+async def test_what_a_killed_writer_reported_is_there_and_no_name_stands_for_other_bytes(tmp_path: Path) -> None:
+    store = FolderStore(tmp_path)
+    for _ in range(5):
+        process = subprocess.Popen([sys.executable, "-c", PUTTER, store.url], stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(random.uniform(0.01, 0.05))
+        process.kill()
+        reported = process.communicate(timeout=20)[0].split()
+        await get_many(store, [digest for digest in reported if len(digest) == 64])
+    for path in tmp_path.glob("??/*"):
+        if path.suffix != ".tmp":
+            await store.get(path.parent.name + path.name)
 
 
 async def test_a_store_goes_on_when_its_folder_was_removed_under_it(tmp_path: Path) -> None:
