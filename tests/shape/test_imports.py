@@ -12,6 +12,8 @@ import pytest
 from tests.shape.tree import PACKAGES, ROOT
 
 LINTER = Path(sys.executable).with_name("lint-imports")
+RUFF = Path(sys.executable).with_name("ruff")
+CLOCK = "import datetime\n\nNOW = datetime.datetime.now(datetime.UTC)\n"
 
 FAULTS = {
     "Packages: cli knows worker knows activities knows workflows": {
@@ -68,3 +70,10 @@ def test_every_import_contract_catches_its_planted_fault(tmp_path: Path) -> None
 def test_every_import_contract_has_a_planted_fault() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert {contract["name"] for contract in settings["tool"]["importlinter"]["contracts"]} == set(FAULTS)
+
+
+@pytest.mark.parametrize(("module", "refused"), [("workflows/core/planted.py", True), ("worker/planted.py", False)])
+def test_replayed_code_may_not_ask_for_the_time(module: str, refused: bool) -> None:
+    command = [RUFF, "check", "--select", "TID251", "--stdin-filename", module, "-"]
+    told = subprocess.run(command, cwd=ROOT, input=CLOCK, capture_output=True, text=True, check=False)
+    assert ("workflow.now()" in told.stdout) is refused
