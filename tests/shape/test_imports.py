@@ -74,6 +74,6 @@ def test_every_import_contract_has_a_planted_fault() -> None:
 
 @pytest.mark.parametrize(("module", "refused"), [("workflows/core/planted.py", True), ("worker/planted.py", False)])
 def test_replayed_code_may_not_ask_for_the_time(module: str, refused: bool) -> None:
-    command = [RUFF, "check", "--select", "TID251", "--stdin-filename", module, "-"]
+    command = [str(RUFF), "check", "--select", "TID251", "--stdin-filename", module, "-"]
     told = subprocess.run(command, cwd=ROOT, input=CLOCK, capture_output=True, text=True, check=False)
     assert ("workflow.now()" in told.stdout) is refused
