@@ -211,7 +211,7 @@ class CachedStore:
             self.held_bytes -= len(self._objects.popitem(last=False)[1])
 
 
-async def get_many(store: ObjectStore, digests: Iterable[str], at_once: int = 64) -> list[bytes]:
+async def get_many(store: ObjectStore, digests: Iterable[str], at_once: int = 128) -> list[bytes]:
     """The bytes of each digest, in their order, read side by side; the first error ends all."""
     wanted = list(digests)
     found: list[bytes] = [b""] * len(wanted)

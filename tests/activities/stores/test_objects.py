@@ -2,7 +2,6 @@
 
 import asyncio
 import hashlib
-import importlib.util
 import os
 import random
 import subprocess
@@ -10,11 +9,11 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from activities.stores.objects import CachedStore, FolderStore, MemoryStore, get_many, open_store
+from tests.fakes.stores import LatencyStore
 from workflows.contracts.errors import DamagedObject, MissingObject, UserError
 
 ABSENT = "0" * 64
@@ -34,16 +33,6 @@ async def put_on() -> None:
         print(await store.put(b"%d" % number * 20_000), flush=True)
 asyncio.run(put_on())
 """
-
-
-def latency_store(inner: MemoryStore, seconds: float) -> Any:  # Any: the fakes are no package, so it is loaded by path
-    path = Path(__file__).parents[2] / "fakes" / "stores.py"
-    spec = importlib.util.spec_from_file_location("fake_stores", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.LatencyStore(inner, seconds)
 
 
 @pytest.fixture
@@ -174,7 +163,7 @@ async def test_a_store_id_that_is_damaged_is_refused(tmp_path: Path) -> None:
 async def test_many_objects_are_read_side_by_side_in_their_order() -> None:
     memory = MemoryStore()
     digests = [await memory.put(str(number).encode()) for number in range(200)]
-    slow = latency_store(memory, 0.005)
+    slow = LatencyStore(memory, 0.005)
     assert await get_many(slow, digests, at_once=50) == [str(number).encode() for number in range(200)]
     assert slow.most_at_once == 50
 
@@ -182,7 +171,7 @@ async def test_many_objects_are_read_side_by_side_in_their_order() -> None:
 async def test_the_first_missing_object_ends_the_reading_of_many() -> None:
     memory = MemoryStore()
     digests = [await memory.put(str(number).encode()) for number in range(50)]
-    slow = latency_store(memory, 0.005)
+    slow = LatencyStore(memory, 0.005)
     with pytest.raises(MissingObject):
         await get_many(slow, [ABSENT, *digests], at_once=4)
     assert slow.reads < 50
@@ -190,7 +179,7 @@ async def test_the_first_missing_object_ends_the_reading_of_many() -> None:
 
 
 async def test_a_cache_holds_no_more_bytes_than_it_may_and_forgets_the_oldest() -> None:
-    inner = latency_store(MemoryStore(), 0)
+    inner = LatencyStore(MemoryStore(), 0)
     store = CachedStore(inner, 100)
     first, second, third = [await store.put(letter * 40) for letter in (b"a", b"b", b"c")]
     assert store.held_bytes == 80
