@@ -7,7 +7,7 @@ from obstore.exceptions import AlreadyExistsError, BaseError, NotFoundError, Not
 from obstore.store import ObjectStore as Bucket
 from obstore.store import from_url
 
-from activities.stores.objects import DIGEST, STORE_ID, digest_of, missing, new_store_id, readable_id, verified
+from activities.stores.digests import DIGEST, STORE_ID, digest_of, missing, new_store_id, readable_id, verified
 from workflows.contracts.errors import FailureKind, UserError
 
 PATIENCE = timedelta(seconds=20)
