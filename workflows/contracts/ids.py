@@ -32,3 +32,24 @@ def is_session_id(text: str) -> bool:
 def call_id(exchange: int, place: int) -> str:
     """Name of one tool call inside its session: exchange and place in the reply."""
     return f"{exchange}.{place}"
+
+
+STATE_ATTRIBUTE = "PerdureState"
+"""Keyword: running, waiting, idle or closed."""
+
+FOLDER_ATTRIBUTE = "PerdureFolder"
+"""Keyword: the session's folder."""
+
+TITLE_ATTRIBUTE = "PerdureTitle"
+"""Keyword: the session's title."""
+
+COST_ATTRIBUTE = "PerdureCost"
+"""Double: US dollars so far, as far as prices are known."""
+
+ATTRIBUTES = {
+    STATE_ATTRIBUTE: "Keyword",
+    FOLDER_ATTRIBUTE: "Keyword",
+    TITLE_ATTRIBUTE: "Keyword",
+    COST_ATTRIBUTE: "Double",
+}
+"""Every search attribute of ours and its type."""

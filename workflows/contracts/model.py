@@ -78,8 +78,8 @@ class ModelRequest(Contract):
     """Another output cap than the context's; 0 for that one."""
     turn: int = 0
     """Number of the turn, from 1; only carried into events."""
-    kept: tuple[str, ...] = ()
-    """Digests of complete blocks of an earlier, broken attempt."""
+    discards: tuple[str, ...] = ()
+    """Digests of replies that were paid for and set aside, to be named in the entry that counts."""
 
 
 class ModelReply(Contract):

@@ -76,6 +76,8 @@ class Turn(Contract):
     """Why it ends, in one sentence of at most 300 characters."""
     hidden: str = ""
     """A hidden message for the next request."""
+    discards: tuple[str, ...] = ()
+    """Replies set aside since the last one that counts."""
     max_tokens: int = 0
     """Raised output cap; 0 for the session's."""
     model: str = ""
@@ -153,6 +155,8 @@ class SessionInput(Contract):
     mode: Mode = Mode.DEFAULT
     once: bool = False
     """Close when no prompt waits any more."""
+    has_attributes: bool = True
+    """The server knows perdure's search attributes; else the memo shows what they would."""
     state: SessionState | None = None
     """The checkpoint of the run before."""
     test_fault: str = ""
@@ -257,6 +261,19 @@ class SettleRequest(Contract):
     totals: Totals = Totals()
     exchange: int = 0
     modes: tuple[Mode, ...] = ()
+
+
+class SessionResult(Contract):
+    """What a closed session leaves."""
+
+    head: str
+    end: TurnEnd | None = None
+    """How the last turn ended."""
+    error: str = ""
+    reason: str = ""
+    """Why it was closed."""
+    totals: Totals = Totals()
+    turns: int = 0
 
 
 class Settled(Contract):

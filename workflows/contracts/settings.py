@@ -20,6 +20,10 @@ class Thresholds(Contract):
     """Output cap after a reply was cut off (spec 01 §8)."""
     continuations: int = 3
     """Most times a cut-off reply is continued, and the same fault in a row accepted (spec 01 §5)."""
+    model_attempts: int = 10
+    """Attempts of one model call (spec 01 §7)."""
+    fallback_models: tuple[str, ...] = ()
+    """At most three; asked for the rest of the turn after repeated overload."""
     overloads: int = 3
     """Overloaded answers in a row before the fallback model is asked (spec 01 §7)."""
     roll_events: int = 0
@@ -36,8 +40,6 @@ class SessionSettings(Contract):
     """What one session was started with."""
 
     model: str = DEFAULT_MODEL
-    fallback_models: tuple[str, ...] = ()
-    """At most three; asked for the rest of the turn after repeated overload."""
     max_tokens: int = 8_000
     """Output cap of a request (spec 01 §8)."""
     thinking_tokens: int = 0
@@ -56,9 +58,6 @@ class SessionSettings(Contract):
     """Another Messages API endpoint than the worker's own, on loopback only: a rehearsal model."""
     idle_seconds: float = 90.0
     """Longest silence of a streaming reply (design §4)."""
-    model_attempts: int = 10
-    """Attempts of one model call (spec 01 §7)."""
-    model_heartbeat: float = 2.0
     bash_timeout: int = 120
     """Seconds a command may run when the model names none (spec 05 §2)."""
     bash_silence: int = 0

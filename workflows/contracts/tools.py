@@ -118,6 +118,8 @@ class EndRequest(Contract):
     at: str
     context: str = ""
     turn: int = 0
+    why: str = ""
+    """Why it is ended, when nobody interrupted: the failure of the call's own activity."""
 
 
 class Pass(Contract):

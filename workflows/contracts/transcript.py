@@ -47,6 +47,8 @@ class MessageBody(Contract):
     """Micro-dollars."""
     unknown: int = 0
     """Earlier attempts that may have been billed without a known usage."""
+    discards: tuple[str, ...] = ()
+    """Digests of replies that were paid for and set aside: cut off by the output cap, asked again with a higher one."""
     attempt: int = 0
     started: str = ""
     ended: str = ""

@@ -1,0 +1,232 @@
+"""next_step(state) -> Step: the whole loop as one function."""
+
+from dataclasses import dataclass
+
+from workflows.contracts.model import ModelReply
+from workflows.contracts.permissions import Mode
+from workflows.contracts.session import (
+    CallState,
+    OpenCall,
+    SessionState,
+    Totals,
+    Turn,
+    TurnEnd,
+)
+from workflows.contracts.settings import Thresholds
+from workflows.contracts.tools import CallStatus, ToolDone
+from workflows.core.recovery import after_reply
+from workflows.core.tool_batches import next_batch
+
+
+@dataclass(frozen=True)
+class Rest:
+    """Nothing to do until somebody says something."""
+
+
+@dataclass(frozen=True)
+class StartTurn:
+    """Take the next prompt out of the queue."""
+
+
+@dataclass(frozen=True)
+class AskModel:
+    """Ask the model; what waits goes with it."""
+
+
+@dataclass(frozen=True)
+class RunTools:
+    """Run the calls at these places, side by side."""
+
+    places: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class AwaitApproval:
+    """Wait for a person."""
+
+
+@dataclass(frozen=True)
+class EndTurn:
+    """Write what waits, and how the turn ended."""
+
+    end: TurnEnd
+
+
+@dataclass(frozen=True)
+class NoteModes:
+    """Write mode changes into the chain."""
+
+
+@dataclass(frozen=True)
+class CloseSession:
+    """Write the last notice and end."""
+
+
+Step = Rest | StartTurn | AskModel | RunTools | AwaitApproval | EndTurn | NoteModes | CloseSession
+
+
+def next_step(state: SessionState, thresholds: Thresholds, *, once: bool = False) -> Step:
+    """What this session does now."""
+    if state.turn is None:
+        return _between_turns(state, once=once)
+    turn = state.turn
+    if state.interrupt or state.closing:
+        return EndTurn(TurnEnd.INTERRUPTED)
+    if turn.end:
+        return EndTurn(turn.end)
+    if places := next_batch(turn.calls, thresholds.side_by_side):
+        return RunTools(places)
+    if any(call.state != CallState.DONE for call in turn.calls):
+        return AwaitApproval()
+    if turn.answered:
+        return EndTurn(TurnEnd.DENIED if turn.denied else TurnEnd.DONE)
+    if limit := _limit(state, turn, thresholds):
+        return EndTurn(limit)
+    return AskModel()
+
+
+def _between_turns(state: SessionState, *, once: bool) -> Step:
+    if state.modes:
+        return NoteModes()
+    if state.closing:
+        return CloseSession()
+    if state.queue:
+        return StartTurn()
+    return CloseSession() if once and state.turns else Rest()
+
+
+def _limit(state: SessionState, turn: Turn, thresholds: Thresholds) -> TurnEnd | None:
+    if thresholds.exchanges_per_turn and turn.exchanges >= thresholds.exchanges_per_turn:
+        return TurnEnd.EXCHANGES
+    if thresholds.budget and state.totals.cost >= thresholds.budget:
+        return TurnEnd.BUDGET
+    return None
+
+
+def started(state: SessionState) -> SessionState:
+    """The next prompt's turn has begun."""
+    prompt, *queue = state.queue
+    turn = Turn(number=state.turns + 1, prompt=prompt.digest)
+    return state.model_copy(
+        update={
+            "turn": turn,
+            "turns": state.turns + 1,
+            "queue": tuple(queue),
+            "interrupt": False,
+            "title": state.title or prompt.title,
+        }
+    )
+
+
+def replied(state: SessionState, reply: ModelReply, thresholds: Thresholds) -> SessionState:
+    """The model has answered: its calls are open, its tokens are counted."""
+    turn = _of(state)
+    state = state.model_copy(update={"totals": _counted(state.totals, reply), "window": reply.usage.context})
+    turn = turn.model_copy(update={"exchanges": turn.exchanges + 1})
+    after = after_reply(turn, reply, thresholds)
+    if after.set_aside:
+        return state.model_copy(update={"turn": after.turn})
+    calls = tuple(OpenCall(ref=ref) for ref in reply.calls)
+    answered = not calls and not after.goes_on
+    turn = after.turn.model_copy(
+        update={
+            "entry": reply.head,
+            "calls": calls,
+            "prompt": "",
+            "answered": answered,
+            "discards": (),
+            "denied": after.turn.denied,
+        }
+    )
+    return state.model_copy(update={"turn": turn, "head": reply.head})
+
+
+def ran(state: SessionState, place: int, done: ToolDone) -> SessionState:
+    """The call at this place has ended, or asks for a person."""
+    turn = _of(state)
+    if done.status == CallStatus.NEEDS_APPROVAL:
+        call = turn.calls[place].model_copy(update={"state": CallState.ASKED, "approval": done.approval})
+        return _with_call(state, place, call)
+    denied = done.status == CallStatus.DENIED
+    call = turn.calls[place].model_copy(
+        update={
+            "state": CallState.DONE,
+            "outcome": done.outcome,
+            "denied": denied,
+            "approval": None,
+            "answer": None,
+        }
+    )
+    state = _with_call(state, place, call)
+    totals = state.totals
+    counted = totals.model_copy(update={"calls": totals.calls + 1, "denials": totals.denials + int(denied)})
+    turn = _of(state).model_copy(update={"denied": denied})
+    return state.model_copy(update={"turn": turn, "totals": counted, "cwd": done.cwd or state.cwd})
+
+
+def waiting(turn: Turn) -> tuple[str, ...]:
+    """Digests of outcomes that are not in the chain yet, in call order."""
+    return tuple(call.outcome for call in turn.calls if call.outcome)
+
+
+def unanswered(turn: Turn) -> tuple[int, ...]:
+    """Places of calls that have no outcome."""
+    return tuple(place for place, call in enumerate(turn.calls) if not call.outcome)
+
+
+def failed(state: SessionState, end: TurnEnd, error: str) -> SessionState:
+    """The turn cannot go on."""
+    turn = _of(state).model_copy(update={"end": end, "error": error[:300]})
+    return state.model_copy(update={"turn": turn})
+
+
+def ended(state: SessionState, end: TurnEnd, head: str) -> SessionState:
+    """The turn is over and everything of it is in the chain."""
+    error = _of(state).error
+    return state.model_copy(
+        update={
+            "turn": None,
+            "head": head,
+            "interrupt": False,
+            "last_end": end,
+            "last_error": error,
+            "waiting_for": "",
+        }
+    )
+
+
+def noted(state: SessionState, modes: tuple[Mode, ...]) -> SessionState:
+    """These mode changes are in the chain; later ones still wait."""
+    return state.model_copy(update={"modes": state.modes[len(modes) :]})
+
+
+def reply_lost(state: SessionState) -> SessionState:
+    """A reply was ended on the way: its number is used up, and it may have been billed."""
+    totals = state.totals
+    return state.model_copy(
+        update={"totals": totals.model_copy(update={"exchanges": totals.exchanges + 1, "unknown": totals.unknown + 1})}
+    )
+
+
+def _of(state: SessionState) -> Turn:
+    if state.turn is None:
+        raise ValueError("no turn runs")
+    return state.turn
+
+
+def _with_call(state: SessionState, place: int, call: OpenCall) -> SessionState:
+    turn = _of(state)
+    calls = (*turn.calls[:place], call, *turn.calls[place + 1 :])
+    return state.model_copy(update={"turn": turn.model_copy(update={"calls": calls})})
+
+
+def _counted(totals: Totals, reply: ModelReply) -> Totals:
+    return totals.model_copy(
+        update={
+            "exchanges": totals.exchanges + 1,
+            "usage": totals.usage.plus(reply.usage),
+            "cost": totals.cost + (reply.cost or 0),
+            "unpriced": totals.unpriced + int(reply.cost is None),
+            "unknown": totals.unknown + reply.unknown,
+        }
+    )

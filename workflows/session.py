@@ -1,0 +1,275 @@
+"""SessionWorkflow: one conversation; its updates, queries, continue-as-new."""
+
+import asyncio
+from datetime import timedelta
+from typing import NoReturn
+
+from temporalio import workflow
+from temporalio.common import SearchAttributeKey
+from temporalio.exceptions import ActivityError, ApplicationError, CancelledError
+
+from workflows.contracts.activity_specs import ARCHIVE, OPEN, SETTLE
+from workflows.contracts.errors import FailureKind
+from workflows.contracts.ids import COST_ATTRIBUTE, STATE_ATTRIBUTE
+from workflows.contracts.permissions import Answer, answer_bytes, signed_bytes
+from workflows.contracts.session import (
+    ArchiveRequest,
+    Close,
+    Interrupt,
+    OpenRequest,
+    SessionInput,
+    SessionResult,
+    SetMode,
+    SettleRequest,
+    Snapshot,
+    Submit,
+    Taken,
+    TurnEnd,
+)
+from workflows.core import intake
+from workflows.core.phase import phase_of
+from workflows.core.signatures import is_signed
+from workflows.steps.calls import call, nobody_came, start
+from workflows.steps.running import Running, now
+from workflows.steps.turn import end_turn, take_step
+
+_BETWEEN_ROLLS = timedelta(seconds=3)
+"""The server delays runs that follow each other faster than about a second."""
+
+
+@workflow.defn
+class SessionWorkflow:
+    """One conversation with one agent, however many Temporal runs it takes.
+
+    Handlers only record a request in the state; the loop does the work.
+    """
+
+    @workflow.init
+    def __init__(self, given: SessionInput) -> None:
+        self._running = Running(given)
+        self._given = given
+        self._updates = 0
+        self._told = ("running", 0) if given.state is None else ("", -1)
+
+    @workflow.run
+    async def run(self, given: SessionInput) -> SessionResult:
+        """Live until closed; rolls over into a new Temporal run by itself."""
+        try:
+            if given.test_fault:
+                raise LookupError(given.test_fault)
+            return await self._live()
+        except (ActivityError, ApplicationError, CancelledError, asyncio.CancelledError, workflow.ContinueAsNewError):
+            raise
+        except Exception as error:
+            # An error of ours must end the session: as a task failure it would be tried again for ever.
+            message = (
+                f"perdure has a fault: {type(error).__name__}: {error}. The transcript is kept up to {self._head()}"
+            )
+            raise ApplicationError(message, type=FailureKind.BUG, non_retryable=True) from error
+
+    async def _live(self) -> SessionResult:
+        if not self._running.state.context:
+            await self._open()
+        while await take_step(self._running):
+            self._tell()
+            if self._running.is_cancelled:
+                break
+            if self._is_full():
+                await self._roll()
+        return await self._close()
+
+    async def _open(self) -> None:
+        given = self._given
+        request = OpenRequest(
+            session=given.session, cwd=given.cwd, host=given.host, settings=given.settings, at=now(), store=given.store
+        )
+        try:
+            opened = await start(OPEN, request, host=given.host, is_patient=False)
+        except ActivityError as error:
+            if not nobody_came(error):
+                raise
+            self._running.waits_for(f"waiting for host {given.host_name or given.host}")
+            opened = await call(OPEN, request, host=given.host)
+            self._running.waits_for("")
+        update = {"context": opened.context, "head": opened.head}
+        self._running.state = self._running.state.model_copy(update=update)
+
+    def _is_full(self) -> bool:
+        info = workflow.info()
+        thresholds = self._given.thresholds
+        too_many = thresholds.roll_events and info.get_current_history_length() >= thresholds.roll_events
+        full = info.is_continue_as_new_suggested() or too_many or self._updates >= thresholds.roll_updates
+        return bool(full) and workflow.now() - info.start_time >= _BETWEEN_ROLLS
+
+    async def _roll(self) -> NoReturn:
+        await self._archive()
+        await workflow.wait_condition(workflow.all_handlers_finished)
+        state = self._running.state.model_copy(update={"runs": self._running.state.runs + 1})
+        workflow.continue_as_new(self._given.model_copy(update={"state": state, "prompts": ()}))
+
+    async def _archive(self) -> None:
+        info = workflow.info()
+        state = self._running.state
+        request = ArchiveRequest(
+            session=self._given.session,
+            workflow_id=info.workflow_id,
+            run_id=info.run_id,
+            head=state.head,
+            at=now(),
+            context=state.context,
+        )
+        archived = await call(ARCHIVE, request)
+        self._running.state = self._running.state.model_copy(update={"head": archived.head})
+
+    async def _close(self) -> SessionResult:
+        running = self._running
+        if running.state.turn:
+            await end_turn(running, TurnEnd.INTERRUPTED)
+        reason = running.state.close_reason or ("cancelled" if running.is_cancelled else "done")
+        request = SettleRequest(
+            session=self._given.session,
+            head=running.state.head,
+            at=now(),
+            context=running.state.context,
+            prompts=tuple(prompt.digest for prompt in running.state.queue),
+            what="closed",
+            text=reason,
+            totals=running.state.totals,
+            turn=running.state.turns,
+        )
+        settled = await call(SETTLE, request)
+        running.state = running.state.model_copy(update={"head": settled.head, "queue": (), "closing": True})
+        self._tell("closed")
+        await self._archive()
+        await workflow.wait_condition(workflow.all_handlers_finished)
+        if running.is_cancelled:
+            raise asyncio.CancelledError
+        state = running.state
+        return SessionResult(
+            head=state.head,
+            end=state.last_end,
+            error=state.last_error,
+            reason=reason,
+            totals=state.totals,
+            turns=state.turns,
+        )
+
+    def _tell(self, word: str = "") -> None:
+        """Let lists show the state: one history event, only when it changed."""
+        state = self._running.state
+        told = (word or phase_of(state).word, state.totals.cost if state.turn is None else self._told[1])
+        if told == self._told or (state.turn and told[0] == self._told[0]):
+            return
+        self._told = told
+        if not self._given.has_attributes:
+            workflow.upsert_memo({"state": told[0], "cost": state.totals.cost})
+            return
+        workflow.upsert_search_attributes(
+            [
+                SearchAttributeKey.for_keyword(STATE_ATTRIBUTE).value_set(told[0]),
+                SearchAttributeKey.for_float(COST_ATTRIBUTE).value_set(state.totals.cost / 1_000_000),
+            ]
+        )
+
+    def _head(self) -> str:
+        return self._running.state.head or "its start"
+
+    def _take(self, request: str) -> bool:
+        """Count an update; False when a request of this id was taken before."""
+        self._updates += 1
+        if intake.is_repeat(self._running.state, request):
+            return False
+        self._running.state = intake.seen(self._running.state, request, self._given.thresholds)
+        return True
+
+    def _taken(self, *, repeated: bool = False) -> Taken:
+        return Taken(turn=self._running.state.turns, repeated=repeated)
+
+    @workflow.update
+    def submit(self, given: Submit) -> Taken:
+        """Another prompt; it gets its turn after those that wait."""
+        if not self._take(given.request):
+            return self._taken(repeated=True)
+        self._running.state = intake.submitted(self._running.state, given)
+        return Taken(turn=self._running.state.turns + len(self._running.state.queue))
+
+    @submit.validator
+    def _may_submit(self, given: Submit) -> None:
+        _refuse(intake.refuse_submit(self._running.state, given, self._given.thresholds))
+
+    @workflow.update
+    def answer(self, given: Answer) -> Taken:
+        """A person's answer to an open question."""
+        if not self._take(given.request):
+            return self._taken(repeated=True)
+        self._running.state = intake.answered(self._running.state, given)
+        return self._taken()
+
+    @answer.validator
+    def _may_answer(self, given: Answer) -> None:
+        _refuse(intake.refuse_answer(self._running.state, given))
+        self._check_signed(answer_bytes(self._given.session, given), given.signature)
+
+    @workflow.update
+    def set_mode(self, given: SetMode) -> Taken:
+        """Another standing permission setting, from the next call on."""
+        if not self._take(given.request):
+            return self._taken(repeated=True)
+        self._running.state = intake.mode_set(self._running.state, given)
+        return self._taken()
+
+    @set_mode.validator
+    def _may_set_mode(self, given: SetMode) -> None:
+        if intake.gives_more(self._running.state.mode, given.mode):
+            said = signed_bytes(self._given.session, "set_mode", given.request, given.mode, given.by)
+            self._check_signed(said, given.signature)
+
+    @workflow.update
+    def interrupt(self, given: Interrupt) -> Taken:
+        """End what the turn does; the session goes on."""
+        if not self._take(given.request):
+            return self._taken(repeated=True)
+        self._running.state = intake.interrupted(self._running.state)
+        return self._taken()
+
+    @interrupt.validator
+    def _may_interrupt(self, given: Interrupt) -> None:
+        _refuse(intake.refuse_interrupt(self._running.state, given))
+
+    @workflow.update
+    def close(self, given: Close) -> Taken:
+        """End the session."""
+        if not self._take(given.request):
+            return self._taken(repeated=True)
+        self._running.state = intake.closed(self._running.state, given)
+        return self._taken()
+
+    @close.validator
+    def _may_close(self, given: Close) -> None:
+        said = signed_bytes(self._given.session, "close", given.request, given.reason, given.by)
+        self._check_signed(said, given.signature)
+
+    @workflow.query
+    def snapshot(self) -> Snapshot:
+        """What the session says of itself now."""
+        given, state = self._given, self._running.state
+        return Snapshot(
+            session=given.session,
+            title=state.title,
+            cwd=given.cwd,
+            host=given.host,
+            host_name=given.host_name,
+            phase=phase_of(state).text,
+            state=state,
+            approvals=intake.open_approvals(state),
+            history_events=workflow.info().get_current_history_length(),
+        )
+
+    def _check_signed(self, said: bytes, signature: str) -> None:
+        if not is_signed(self._given.public_key, said, signature):
+            _refuse("this act needs a person's signature; use perdure as the user who started the session")
+
+
+def _refuse(why: str) -> None:
+    if why:
+        raise ApplicationError(why, type="refused", non_retryable=True)

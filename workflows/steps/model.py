@@ -1,0 +1,42 @@
+"""gather context, ask the model, recover from its failures."""
+
+from workflows.contracts.activity_specs import ASK_MODEL
+from workflows.contracts.model import ModelRequest
+from workflows.core import turn as turns
+from workflows.core.recovery import after_failure
+from workflows.steps.calls import failure_of, start
+from workflows.steps.running import Running, now
+
+
+async def ask_model(running: Running) -> None:
+    """One question to the model; afterwards the state holds its reply, its failure or nothing."""
+    thresholds = running.given.thresholds
+    handle = start(ASK_MODEL, model_request(running), attempts=thresholds.model_attempts)
+    outcome = await running.settle(handle)
+    if not isinstance(outcome, BaseException):
+        running.state = turns.replied(running.state, outcome, thresholds)
+    elif running.is_stopped():
+        running.state = turns.reply_lost(running.state)
+    else:
+        kind, message = failure_of(outcome)
+        turn = after_failure(running.turn, kind, message, thresholds)
+        running.state = running.state.model_copy(update={"turn": turn})
+
+
+def model_request(running: Running) -> ModelRequest:
+    """What the model is asked now."""
+    turn = running.turn
+    return ModelRequest(
+        session=running.given.session,
+        exchange=running.state.totals.exchanges + 1,
+        head=running.state.head,
+        context=running.state.context,
+        at=now(),
+        prompt=turn.prompt,
+        waiting=turns.waiting(turn),
+        hidden=turn.hidden,
+        model=turn.model,
+        max_tokens=turn.max_tokens,
+        turn=turn.number,
+        discards=turn.discards,
+    )

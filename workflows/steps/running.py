@@ -1,0 +1,74 @@
+"""Running: the session while it lives, as its steps see it."""
+
+import asyncio
+from typing import TypeVar
+
+from temporalio import workflow
+from temporalio.workflow import ActivityHandle
+
+from workflows.contracts.contract import Contract
+from workflows.contracts.session import SessionInput, SessionState, Turn
+
+Out = TypeVar("Out", bound=Contract)
+
+
+class Running:
+    """Input and state of one session; request handlers replace the state between two awaits of a step."""
+
+    def __init__(self, given: SessionInput) -> None:
+        self.given = given
+        self.state = given.state or SessionState(queue=given.prompts, mode=given.mode, title=_title(given))
+        self.is_cancelled = False
+        """The workflow itself was cancelled."""
+
+    @property
+    def turn(self) -> Turn:
+        """The turn that runs; only asked for inside one."""
+        if self.state.turn is None:
+            raise ValueError("no turn runs")
+        return self.state.turn
+
+    def is_stopped(self) -> bool:
+        """Whether what the turn does now shall end."""
+        return self.state.interrupt or self.state.closing or self.is_cancelled
+
+    def waits_for(self, what: str) -> None:
+        """Say what the session waits for."""
+        if self.state.waiting_for != what:
+            self.state = self.state.model_copy(update={"waiting_for": what})
+
+    async def settle(self, handle: ActivityHandle[Out]) -> Out | BaseException:
+        """Result or error of the activity; it is cancelled, and its end awaited, once the session is stopped."""
+        watch = asyncio.ensure_future(workflow.wait_condition(self.is_stopped))
+        try:
+            await workflow.wait([handle, watch], return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            self.is_cancelled = True
+        if not handle.done():
+            handle.cancel()
+            await workflow.wait([handle])
+        watch.cancel()
+        return _result(handle)
+
+    async def wait(self) -> None:
+        """Wait until somebody says something."""
+        before = self.state
+        try:
+            await workflow.wait_condition(lambda: self.state is not before)
+        except asyncio.CancelledError:
+            self.is_cancelled = True
+
+
+def _result(handle: ActivityHandle[Out]) -> Out | BaseException:
+    if handle.cancelled():
+        return asyncio.CancelledError()
+    return handle.exception() or handle.result()
+
+
+def now() -> str:
+    """The workflow's time, ISO 8601 UTC in milliseconds."""
+    return workflow.now().isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _title(given: SessionInput) -> str:
+    return given.prompts[0].title if given.prompts else ""

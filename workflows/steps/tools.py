@@ -1,0 +1,80 @@
+"""vet, approve and run the tool calls of one reply, batch by batch."""
+
+import asyncio
+from collections.abc import Sequence
+
+from temporalio import workflow
+
+from workflows.contracts.activity_specs import END_CALL, RUN_TOOL
+from workflows.contracts.tools import EndRequest, ToolDone, ToolRequest
+from workflows.core import turn as turns
+from workflows.steps.calls import call, failure_of, nobody_came, start
+from workflows.steps.running import Running, now
+
+
+async def run_tools(running: Running, places: Sequence[int]) -> None:
+    """Run the calls at these places side by side; each ends with an outcome or an open question."""
+    tasks = [asyncio.ensure_future(_run(running, place)) for place in places]
+    try:
+        await workflow.wait(tasks)
+    except asyncio.CancelledError:
+        running.is_cancelled = True
+        await workflow.wait(tasks)
+    for place, task in zip(places, tasks, strict=True):
+        if done := task.result():
+            running.state = turns.ran(running.state, place, done)
+
+
+async def _run(running: Running, place: int) -> ToolDone | None:
+    request = _request(running, place)
+    host = running.given.host
+    result = await running.settle(start(RUN_TOOL, request, host=host, is_patient=False))
+    if isinstance(result, BaseException) and nobody_came(result) and not running.is_stopped():
+        running.waits_for(f"waiting for host {running.given.host_name or host}")
+        result = await running.settle(start(RUN_TOOL, request, host=host))
+        running.waits_for("")
+    if not isinstance(result, BaseException):
+        return result
+    if running.is_stopped() and nobody_came(result):
+        return None
+    return await _end(running, place, "" if running.is_stopped() else _why(result))
+
+
+async def _end(running: Running, place: int, why: str) -> ToolDone:
+    """A cancelled call is never tried again, so its end proves nothing about its process: end that too."""
+    running.waits_for(f"ending {running.turn.calls[place].ref.tool}")
+    request = EndRequest(
+        session=running.given.session,
+        exchange=running.state.totals.exchanges,
+        place=place,
+        entry=running.turn.entry,
+        at=now(),
+        context=running.state.context,
+        turn=running.turn.number,
+        why=why,
+    )
+    done = await asyncio.shield(call(END_CALL, request, host=running.given.host))
+    running.waits_for("")
+    return done
+
+
+def _why(error: BaseException) -> str:
+    _kind, message = failure_of(error)
+    return message[:1000] or type(error).__name__
+
+
+def _request(running: Running, place: int) -> ToolRequest:
+    open_call = running.turn.calls[place]
+    return ToolRequest(
+        session=running.given.session,
+        exchange=running.state.totals.exchanges,
+        place=place,
+        entry=running.turn.entry,
+        context=running.state.context,
+        at=now(),
+        mode=running.state.mode,
+        cwd=running.state.cwd,
+        approval=open_call.approval,
+        answer=open_call.answer,
+        turn=running.turn.number,
+    )

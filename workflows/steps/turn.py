@@ -1,0 +1,93 @@
+"""the loop of a turn, shared by sessions and subagents."""
+
+from typing import assert_never
+
+from workflows.contracts.activity_specs import SETTLE
+from workflows.contracts.session import SettleRequest, TurnEnd
+from workflows.core import turn as turns
+from workflows.core.turn import (
+    AskModel,
+    AwaitApproval,
+    CloseSession,
+    EndTurn,
+    NoteModes,
+    Rest,
+    RunTools,
+    StartTurn,
+    next_step,
+)
+from workflows.steps.calls import call
+from workflows.steps.model import ask_model
+from workflows.steps.running import Running, now
+from workflows.steps.tools import run_tools
+
+INTERRUPTED = "[The person interrupted here. What ran was ended.]"
+"""What the model is shown of an interrupt."""
+
+
+async def take_step(running: Running) -> bool:
+    """Do what is next; False when the session is over."""
+    step = next_step(running.state, running.given.thresholds, once=running.given.once)
+    match step:
+        case Rest():
+            await running.wait()
+        case StartTurn():
+            running.state = turns.started(running.state)
+        case AskModel():
+            await ask_model(running)
+        case RunTools(places=places):
+            await run_tools(running, places)
+        case AwaitApproval():
+            running.waits_for("waiting for approval")
+            await running.wait()
+            running.waits_for("")
+        case EndTurn(end=end):
+            await end_turn(running, end)
+        case NoteModes():
+            await _note_modes(running)
+        case CloseSession():
+            return False
+        case _:
+            assert_never(step)
+    return True
+
+
+async def end_turn(running: Running, end: TurnEnd) -> None:
+    """Write what waits and how the turn ended; the next prompt's turn may begin."""
+    turn = running.turn
+    is_interrupt = end == TurnEnd.INTERRUPTED
+    request = SettleRequest(
+        session=running.given.session,
+        head=running.state.head,
+        at=now(),
+        context=running.state.context,
+        waiting=turns.waiting(turn),
+        prompts=(turn.prompt,) if turn.prompt else (),
+        entry=turn.entry,
+        unanswered=turns.unanswered(turn) if turn.entry else (),
+        what="interrupted" if is_interrupt else "turn_ended",
+        text=INTERRUPTED if is_interrupt else turn.error,
+        shown=is_interrupt,
+        turn=turn.number,
+        end=end,
+        totals=running.state.totals,
+        exchange=running.state.totals.exchanges,
+        modes=running.state.modes,
+    )
+    modes = running.state.modes
+    settled = await call(SETTLE, request)
+    running.state = turns.noted(turns.ended(running.state, end, settled.head), modes)
+
+
+async def _note_modes(running: Running) -> None:
+    modes = running.state.modes
+    request = SettleRequest(
+        session=running.given.session,
+        head=running.state.head,
+        at=now(),
+        context=running.state.context,
+        what="mode_changed",
+        modes=modes,
+    )
+    settled = await call(SETTLE, request)
+    running.state = turns.noted(running.state.model_copy(update={"head": settled.head}), modes)
