@@ -69,7 +69,7 @@ class ModelRequest(Contract):
     prompt: str = ""
     """Digest of the prompt that starts this turn."""
     waiting: tuple[str, ...] = ()
-    """Digests of outcomes in call order, not in the chain yet."""
+    """Digests of OutcomeBody objects in call order, not in the chain yet; `core/pending` makes their entries."""
     hidden: str = ""
     """Text of a hidden user message, such as *go on where you stopped*."""
     model: str = ""
