@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from pydantic import ConfigDict
 
@@ -103,3 +103,7 @@ class Tool(ABC, Generic[I]):
             repeat=self.repeat,
             timeout=self.timeout,
         )
+
+
+AnyTool = Tool[Any]  # Any: a table of tools holds tools of every input
+"""A tool, whatever it takes."""

@@ -81,7 +81,13 @@ class SessionWorkflow:
     async def _open(self) -> None:
         given = self._given
         request = OpenRequest(
-            session=given.session, cwd=given.cwd, host=given.host, settings=given.settings, at=now(), store=given.store
+            session=given.session,
+            cwd=given.cwd,
+            host=given.host,
+            settings=given.settings,
+            at=now(),
+            store=given.store,
+            public_key=given.public_key,
         )
         try:
             opened = await start(OPEN, request, host=given.host, is_patient=False)

@@ -6,6 +6,7 @@ PerdureError
 │   ├── MissingObject
 │   └── DamagedObject
 ├── ChainError           an entry does not fit where the chain names it
+├── StepFailure          for the workflow: crosses as its FailureKind (ModelFailure in activities/model)
 └── UserError            for the person: one line and an exit code
     ├── UsageError           2
     ├── DeniedError          3
@@ -81,6 +82,20 @@ class DamagedObject(StoreError):
 
 class ChainError(PerdureError):
     """An entry does not fit where the chain names it."""
+
+
+class StepFailure(PerdureError):
+    """For the workflow: a step that failed crosses the boundary as its kind, with what trying again can do."""
+
+    def __init__(
+        self, kind: FailureKind, message: str, retry_after: float | None = None, *, retryable: bool = False
+    ) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+        self.retry_after = retry_after
+        """Seconds until the next attempt; None for the engine's own back-off."""
+        self.retryable = retryable
 
 
 class UserError(PerdureError):

@@ -230,6 +230,7 @@ class OpenRequest(Contract):
     settings: str
     at: str
     store: str = ""
+    public_key: str = ""
 
 
 class Opened(Contract):

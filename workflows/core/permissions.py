@@ -27,14 +27,15 @@ def decide(
     findings: Sequence[Finding] = (),
     unattended: Unattended = Unattended.NO,
 ) -> Verdict:
-    """Deny rules, ask rules, findings, mode, allow rules, person: the first that speaks decides (design §7).
+    """Deny rules and findings, ask rules and findings, mode, allow rules, person: the first that speaks decides (design §7).
 
     A deny is never overridden; a person's ask rule asks in bypass mode too.
     """
     verdict = (
         _by_rule(asked, rules.deny, Decision.DENY)
+        or _by_finding(findings, Decision.DENY)
         or _by_rule(asked, rules.ask, Decision.ASK)
-        or _by_finding(findings)
+        or _by_finding(findings, Decision.ASK)
         or _by_mode(asked, mode)
         or _by_rule(asked, rules.allow, Decision.ALLOW)
         or Verdict(decision=Decision.ASK, by="mode", rule=mode, text=_why_asked(asked))
@@ -54,12 +55,9 @@ def _by_rule(asked: Asked, rules: Sequence[str], decision: Decision) -> Verdict 
     return Verdict(decision=decision, by="rule", rule=rule, text=f"rule {rule}") if rule else None
 
 
-def _by_finding(findings: Sequence[Finding]) -> Verdict | None:
-    for action in (Decision.DENY, Decision.ASK):
-        for finding in findings:
-            if finding.action == action:
-                return Verdict(decision=action, by="finding", rule=finding.check, text=finding.text)
-    return None
+def _by_finding(findings: Sequence[Finding], action: Decision) -> Verdict | None:
+    found = next((finding for finding in findings if finding.action == action), None)
+    return Verdict(decision=action, by="finding", rule=found.check, text=found.text) if found else None
 
 
 def _by_mode(asked: Asked, mode: Mode) -> Verdict | None:

@@ -1,0 +1,146 @@
+"""bind(spec, function, world): one activity; the type checker compares the two."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, Generic, TypeVar
+
+from pydantic import ValidationError
+from temporalio import activity
+from temporalio.exceptions import ApplicationError
+
+from activities.stores.claims import Claims
+from activities.world import World
+from workflows.contracts.activity_specs import PAYLOAD_LIMIT, ActivitySpec
+from workflows.contracts.contract import Contract
+from workflows.contracts.errors import ChainError, FailureKind, StepFailure, StoreError, UserError
+
+In = TypeVar("In", bound=Contract)
+Out = TypeVar("Out", bound=Contract)
+
+BEAT_EVERY = 0.4
+"""Seconds between two beats: a cancel reaches an activity with the answer to the next one."""
+
+
+@dataclass
+class ActivityBeat:
+    """How a running activity tells that it lives, and learns that it shall stop."""
+
+    attempt: int
+    worker: str
+    details: tuple[str, ...] = ()
+    cancelled: asyncio.Event = field(default_factory=asyncio.Event)
+    said: tuple[str, ...] = ()
+
+    def say(self, *details: str) -> None:
+        """Tell the engine these details with the next beat, which is at once."""
+        self.said = details
+        activity.heartbeat(*details)
+
+    async def keep(self) -> None:
+        """Beat until cancelled."""
+        while True:
+            activity.heartbeat(*self.said)
+            await asyncio.sleep(BEAT_EVERY)
+
+
+_BEAT: ContextVar[ActivityBeat] = ContextVar("beat")
+
+
+def current_beat() -> ActivityBeat:
+    """The beat of the activity that runs now."""
+    return _BEAT.get()
+
+
+@dataclass(frozen=True)
+class Binding(Generic[In, Out]):
+    """A spec and the function that does it."""
+
+    spec: ActivitySpec[In, Out]
+    function: Callable[[World, In], Awaitable[Out]]
+
+    def as_activity(
+        self, world: World, identity: str, claims: Claims
+    ) -> Callable[..., Any]:  # Any: Temporal reads its own marks
+        """What the worker registers."""
+        spec, function = self.spec, self.function
+
+        async def run(given: In) -> Out:
+            return await function(world, given)
+
+        async def activity_function(given: Contract) -> Contract:
+            if not isinstance(given, spec.takes):
+                raise ApplicationError(f"{spec.name} takes {spec.takes.__name__}", non_retryable=True)
+            info = activity.info()
+            with claims.held(info.workflow_id or "", info.task_token):
+                return _checked(spec.name, await _beating(run, given, identity, beats=spec.heartbeat is not None))
+
+        activity_function.__annotations__ = {"given": spec.takes, "return": spec.gives}
+        return activity.defn(name=spec.name)(activity_function)
+
+
+async def _beating(run: Callable[[In], Awaitable[Out]], given: In, identity: str, *, beats: bool) -> Out:
+    """Run in a task of its own: a cancel that the workflow asked for is told to it, and it returns what it has."""
+    info = activity.info()
+    beat = ActivityBeat(info.attempt, identity, tuple(str(detail) for detail in info.heartbeat_details))
+    _BEAT.set(beat)
+    keeping = asyncio.ensure_future(beat.keep()) if beats else None
+    working = asyncio.ensure_future(_failing_well(run, given))
+    try:
+        await asyncio.wait({working})
+        return working.result()
+    except asyncio.CancelledError:
+        details = activity.cancellation_details()
+        if details is None or not details.cancel_requested:
+            working.cancel()
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait({working}, timeout=5)
+            raise
+        beat.cancelled.set()
+        await asyncio.wait({working})
+        return working.result()
+    finally:
+        if keeping:
+            keeping.cancel()
+
+
+async def _failing_well(run: Callable[[In], Awaitable[Out]], given: In) -> Out:
+    """The result, or a failure that names its kind and says whether trying again can help."""
+    try:
+        return await run(given)
+    except StepFailure as error:
+        delay = None if error.retry_after is None else timedelta(seconds=error.retry_after)
+        raise ApplicationError(
+            str(error), type=error.kind, non_retryable=not error.retryable, next_retry_delay=delay
+        ) from error
+    except StoreError as error:
+        raise ApplicationError(str(error), type=FailureKind.STORE, non_retryable=True) from error
+    except (ChainError, ValidationError) as error:
+        raise ApplicationError(str(error), type=FailureKind.CHAIN, non_retryable=True) from error
+    except UserError as error:
+        is_full = error.reason == "disk_full"
+        kind = FailureKind.DISK_FULL if is_full else FailureKind.BUG
+        raise ApplicationError(str(error), type=kind, non_retryable=not is_full) from error
+    except (TypeError, LookupError, AttributeError, ValueError, AssertionError) as error:
+        message = f"perdure has a fault: {type(error).__name__}: {error}"
+        raise ApplicationError(message, type=FailureKind.BUG, non_retryable=True) from error
+
+
+def _checked(name: str, result: Out) -> Out:
+    size = len(result.model_dump_json())
+    if size <= PAYLOAD_LIMIT:
+        return result
+    written = result.model_dump(mode="json")
+    largest = max(written, key=lambda field: len(str(written[field])))
+    raise ApplicationError(
+        f"result of {name} has {size} bytes, over the limit of {PAYLOAD_LIMIT}; its largest field is {largest!r}",
+        type=FailureKind.PAYLOAD_TOO_LARGE,
+        non_retryable=True,
+    )
+
+
+AnyBinding = Binding[Any, Any]  # Any: a table of bindings holds all of them
+"""A binding, whatever it takes and gives."""

@@ -1,0 +1,78 @@
+"""open_session: fix what never changes inside a session, and write its first entry."""
+
+import platform
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from activities.prompt.segments import STATIC, surroundings
+from activities.stores.index import note_head
+from activities.world import World
+from workflows.contracts.errors import UserError
+from workflows.contracts.events import SessionOpened
+from workflows.contracts.session import Opened, OpenRequest
+from workflows.contracts.settings import SessionContext, SessionSettings
+from workflows.contracts.tools import ToolSpec
+from workflows.contracts.transcript import NoticeBody, canonical
+
+
+async def open_session(world: World, request: OpenRequest, tools: tuple[ToolSpec, ...]) -> Opened:
+    """Store the session's context and begin its chain. Raises UserError for a missing folder or odd settings."""
+    folder = Path(request.cwd)
+    if not folder.is_dir():
+        raise UserError(f"the session's folder {request.cwd} does not exist on {world.host.name}", reason="no_folder")
+    settings = await _settings(world, request.settings)
+    context = SessionContext(
+        session=request.session,
+        cwd=request.cwd,
+        host=request.host,
+        settings=settings,
+        system=_system(settings, folder, request.at),
+        tools=tuple(tool for tool in tools if not settings.tools or tool.name in settings.tools),
+    )
+    digest = await world.store.put(canonical(context.model_dump(mode="json")))
+    notice = NoticeBody(
+        what="session_opened",
+        text=f"session {request.session} in {request.cwd}",
+        data={
+            "context": digest,
+            "settings": request.settings,
+            "host": request.host,
+            "store": request.store,
+            "public_key": request.public_key,
+            "sandbox": "none",
+        },
+    )
+    head = await world.transcript.append("", request.at, (notice,))
+    note_head(world.home, request.session, head, request.at, "session_opened")
+    world.publish(
+        request.session,
+        SessionOpened(
+            session=request.session,
+            cwd=request.cwd,
+            model=settings.model,
+            mode=settings.mode.value,
+            tools=tuple(tool.name for tool in context.tools),
+        ),
+    )
+    return Opened(context=digest, head=head)
+
+
+async def _settings(world: World, digest: str) -> SessionSettings:
+    try:
+        return SessionSettings.model_validate_json(await world.store.get(digest))
+    except ValidationError as error:
+        raise UserError(f"the session's settings {digest} cannot be read: {error.errors()[0]['msg']}") from error
+
+
+def _system(settings: SessionSettings, folder: Path, at: str) -> tuple[str, ...]:
+    where = surroundings(
+        str(folder),
+        f"{platform.system()} {platform.release()}",
+        "bash",
+        at[:10],
+        settings.model,
+        is_git=(folder / ".git").exists(),
+    )
+    parts = (settings.system_prompt or STATIC, where, settings.append_system_prompt)
+    return tuple(part for part in parts if part.strip())

@@ -1,0 +1,83 @@
+"""What a tool call stands in: its entry, its tool, its session's context, its place in the journal."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from activities.stores.journal import CallRecord, effect_key
+from activities.tool import AnyTool, Call, ToolInput
+from activities.tool_calls.registry import find
+from activities.tool_calls.vet import parse_input
+from activities.world import World
+from workflows.contracts.errors import ChainError, ToolError
+from workflows.contracts.messages import ToolUse
+from workflows.contracts.settings import SessionContext
+from workflows.contracts.tools import EndRequest, ToolRequest
+from workflows.contracts.transcript import MessageBody, canonical, digest_of
+
+
+@dataclass(frozen=True)
+class OpenedCall:
+    """One call of a reply, read from the chain."""
+
+    use: ToolUse
+    tool: AnyTool | None
+    """None when the model named a tool that is not in the session's pool."""
+    context: SessionContext
+    digest: str
+    """SHA-256 of tool and input: what an approval is bound to."""
+    record: CallRecord
+
+    def call(self, world: World, request: ToolRequest | EndRequest, *, is_repeat: bool = False) -> Call:
+        """What the tool is given to run with."""
+        workspace = Path(self.context.cwd)
+        cwd = request.cwd if isinstance(request, ToolRequest) else ""
+        return Call(
+            world=world,
+            session=request.session,
+            exchange=request.exchange,
+            place=request.place,
+            key=self.record.key,
+            record=self.record,
+            workspace=workspace,
+            cwd=Path(cwd) if cwd else workspace,
+            seen=world.seen(request.session),
+            settings=self.context.settings,
+            attempt=world.beat().attempt,
+            is_repeat=is_repeat,
+        )
+
+    def given(self) -> ToolInput:
+        """The call's input as its tool takes it. Raises ToolError."""
+        if self.tool is None:
+            names = ", ".join(spec.name for spec in self.context.tools)
+            raise ToolError(f"There is no tool {self.use.name}. There are: {names}.")
+        return parse_input(self.tool, self.use)
+
+
+async def opened(world: World, request: ToolRequest | EndRequest) -> OpenedCall:
+    """The call that a request names. Raises StoreError or ChainError when chain and request do not fit."""
+    entry = await world.transcript.entry(request.entry)
+    context = await read_context(world, request.context)
+    uses = (
+        [block for block in entry.body.blocks if isinstance(block, ToolUse)]
+        if isinstance(entry.body, MessageBody)
+        else []
+    )
+    if request.place >= len(uses):
+        raise ChainError(f"entry {request.entry} has no call number {request.place}")
+    use = uses[request.place]
+    key = effect_key(request.session, request.exchange, request.place, use.name, json.dumps(use.input))
+    tool = find(use.name) if use.name in {spec.name for spec in context.tools} else None
+    digest = digest_of(canonical({"tool": use.name, "input": use.input}))
+    return OpenedCall(use, tool, context, digest, world.journal.call(request.session, key))
+
+
+async def read_context(world: World, digest: str) -> SessionContext:
+    """The session's context object. Raises StoreError or ChainError."""
+    try:
+        return SessionContext.model_validate_json(await world.store.get(digest))
+    except ValidationError as error:
+        raise ChainError(f"object {digest} is no session context: {error.errors()[0]['msg']}") from error

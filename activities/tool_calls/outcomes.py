@@ -1,0 +1,150 @@
+"""Told: one call's outcome on its way into journal, store and event feed."""
+
+import time
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import TypedDict
+
+from activities.stores.journal import Record
+from activities.tool import Call
+from activities.tool_calls.opened import OpenedCall
+from activities.world import World
+from workflows.contracts.events import Happened, ToolEnded, ToolProgress, ToolStarted
+from workflows.contracts.messages import Text, clean
+from workflows.contracts.permissions import Answer, Verdict
+from workflows.contracts.tools import EndRequest, Repeat, ToolDone, ToolOutcome, ToolRequest
+from workflows.contracts.transcript import OutcomeBody, canonical
+
+_PROGRESS_EVERY = 0.25
+_PREVIEW = 2_000
+
+
+def wall_time() -> str:
+    """Now, ISO 8601 UTC in milliseconds."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+class Place(TypedDict):
+    """Where an event of a call belongs."""
+
+    turn: int
+    exchange: int
+    attempt: int
+    place: int
+
+
+@dataclass(frozen=True)
+class Ended:
+    """An outcome, and what a crash did to the call."""
+
+    outcome: ToolOutcome
+    crash: str
+
+
+@dataclass
+class Told:
+    """One attempt at a call, and what is told of it."""
+
+    world: World
+    request: ToolRequest | EndRequest
+    at: OpenedCall
+    began: float = field(default_factory=time.monotonic)
+    began_at: str = field(default_factory=wall_time)
+
+    def place(self) -> Place:
+        """Where its events belong."""
+        request = self.request
+        return Place(
+            turn=request.turn,
+            exchange=request.exchange,
+            attempt=self.world.beat().attempt,
+            place=request.place,
+        )
+
+    def say(self, event: Happened) -> None:
+        """Tell watchers."""
+        self.world.publish(self.request.session, event)
+
+    def started(self, summary: str) -> None:
+        """Tell watchers that it runs."""
+        self.say(ToolStarted(**self.place(), tool=self.at.use.name, summary=summary))
+
+    def with_progress(self, call: Call) -> Call:
+        """The call with a way to tell watchers how it goes, four times a second at most."""
+        last = 0.0
+
+        def progress(newest: bytes, size: int) -> None:
+            nonlocal last
+            now = time.monotonic()
+            if now - last < _PROGRESS_EVERY:
+                return
+            last = now
+            text = clean(newest.decode("utf-8", errors="replace"))[-_PREVIEW:]
+            self.say(ToolProgress(**self.place(), text=text, size=size, seconds=round(now - self.began, 1)))
+
+        return replace(call, progress=progress)
+
+
+async def stored(told: Told, verdict: Verdict, ended: Ended, answer: Answer | None = None) -> ToolDone:
+    """Store the outcome, write it into the journal, tell watchers; what the workflow keeps of it."""
+    at, request, outcome = told.at, told.request, ended.outcome
+    body = OutcomeBody(
+        turn=request.turn,
+        exchange=request.exchange,
+        place=request.place,
+        tool=clean(at.use.name),
+        call=at.use.id,
+        digest=at.digest,
+        verdict=verdict,
+        answer=answer,
+        status=outcome.status,
+        content=outcome.content,
+        is_error=outcome.is_error,
+        full=outcome.full,
+        size=outcome.size,
+        effects=outcome.effects,
+        data=outcome.data,
+        attempt=told.world.beat().attempt,
+        crash=ended.crash,
+        worker=told.world.beat().worker,
+        started=told.began_at,
+        ended=wall_time(),
+    )
+    done = ToolDone(outcome=await _put(told.world, body), status=outcome.status, cwd=outcome.cwd)
+    if at.tool is not None and at.tool.repeat != Repeat.SAFE:
+        at.record.write_outcome({"outcome": done.outcome, "status": done.status.value, "cwd": done.cwd})
+    _tell_end(told, body)
+    return done
+
+
+async def found(told: Told) -> ToolDone | None:
+    """What an earlier attempt did and could not report; None when there is none."""
+    record = told.at.record.read_outcome()
+    if record is None:
+        return None
+    body = OutcomeBody.model_validate_json(await told.world.store.get(str(record["outcome"])))
+    body = body.model_copy(update={"crash": body.crash or "found", "attempt": told.world.beat().attempt})
+    _tell_end(told, body)
+    return _done(record, body, await _put(told.world, body))
+
+
+def _done(record: Record, body: OutcomeBody, digest: str) -> ToolDone:
+    return ToolDone(outcome=digest, status=body.status, cwd=str(record.get("cwd", "")))
+
+
+async def _put(world: World, body: OutcomeBody) -> str:
+    return await world.store.put(canonical(body.model_dump(mode="json")))
+
+
+def _tell_end(told: Told, body: OutcomeBody) -> None:
+    preview = "\n".join(block.text for block in body.content if isinstance(block, Text))[:_PREVIEW]
+    told.say(
+        ToolEnded(
+            **told.place(),
+            tool=body.tool,
+            status=body.status.value,
+            preview=preview,
+            seconds=round(time.monotonic() - told.began, 3),
+            crash=body.crash,
+        )
+    )

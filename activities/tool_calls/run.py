@@ -1,0 +1,169 @@
+"""run_tool: vet, then run once (journal), post-hooks, trim."""
+
+import asyncio
+import logging
+from contextlib import suppress
+
+from activities.tool import AnyTool, Call, ToolInput
+from activities.tool_calls.opened import OpenedCall, opened
+from activities.tool_calls.outcomes import Ended, Told, found, stored
+from activities.tool_calls.results import trim
+from activities.tool_calls.vet import refusal, vet
+from activities.world import World
+from workflows.contracts.errors import ToolError, UserError
+from workflows.contracts.events import ApprovalAnswered, ApprovalAsked
+from workflows.contracts.ids import call_id
+from workflows.contracts.messages import Text, clean
+from workflows.contracts.permissions import Answer, Approval, Decision, Verdict
+from workflows.contracts.tools import CallStatus, Repeat, ToolDone, ToolOutcome, ToolRequest
+
+log = logging.getLogger(__name__)
+
+_NOT_DECIDED = Verdict(decision=Decision.DENY, by="tool", text="the call does not fit its tool")
+
+
+async def run_tool(world: World, request: ToolRequest) -> ToolDone:
+    """Run one call of a reply, once however often this is tried; its outcome is stored and named.
+
+    Returns *needs approval* without running when a person must be asked. Raises StoreError or ChainError.
+    """
+    at = await opened(world, request)
+    told = Told(world, request, at)
+    if at.tool is None or at.tool.repeat == Repeat.SAFE:
+        return await _vetted(told, request)
+    async with at.record.lock():
+        if (earlier := await found(told)) is not None:
+            return earlier
+        return await _vetted(told, request)
+
+
+async def _vetted(told: Told, request: ToolRequest) -> ToolDone:
+    at = told.at
+    if at.use.cut_off:
+        return await stored(told, _NOT_DECIDED, Ended(broken(CUT_OFF), ""))
+    try:
+        given = at.given()
+    except ToolError as error:
+        return await stored(told, _NOT_DECIDED, Ended(failed(str(error)), ""))
+    tool = at.tool
+    if tool is None:
+        raise AssertionError("a call without a tool has no input")
+    intent = at.record.read_intent()
+    call = at.call(told.world, request, is_repeat=intent is not None)
+    answer = _answer(at, request)
+    verdict = await asyncio.to_thread(vet, call, tool, given, request.mode, answer)
+    if answer is not None:
+        told.say(ApprovalAnswered(**told.place(), approval=answer.approval, allow=answer.allow, by=answer.by))
+    if verdict.decision == Decision.ASK:
+        return await _ask(told, tool, given, verdict)
+    if verdict.decision == Decision.DENY:
+        return await stored(told, verdict, Ended(denied(verdict), ""), answer)
+    return await stored(told, verdict, await _run_once(told, call, tool, given), answer)
+
+
+def _answer(at: OpenedCall, request: ToolRequest) -> Answer | None:
+    """The person's answer, if it was given for exactly this call."""
+    asked, answer = request.approval, request.answer
+    if asked is None or answer is None or not (answer.digest == asked.digest == at.digest):
+        return None
+    return answer if answer.approval == call_id(request.exchange, request.place) else None
+
+
+async def _ask(told: Told, tool: AnyTool, given: ToolInput, verdict: Verdict) -> ToolDone:
+    request, at = told.request, told.at
+    found_digest = await told.world.store.put(verdict.model_dump_json().encode())
+    approval = Approval(
+        id=call_id(request.exchange, request.place),
+        tool=tool.name,
+        summary=clean(tool.summary(given))[:160],
+        digest=at.digest,
+        found=found_digest,
+        asked_at=request.at,
+        reason=verdict.text[:300],
+    )
+    told.say(
+        ApprovalAsked(
+            **told.place(), tool=tool.name, approval=approval.id, summary=approval.summary, reason=approval.reason
+        )
+    )
+    return ToolDone(status=CallStatus.NEEDS_APPROVAL, approval=approval)
+
+
+async def _run_once(told: Told, call: Call, tool: AnyTool, given: ToolInput) -> Ended:
+    crash = ""
+    if call.is_repeat:
+        if tool.repeat == Repeat.ONCE and not tool.attaches:
+            return Ended(unknown("the worker died while it ran"), "unknown")
+        crash = "attached" if tool.attaches else "repeated"
+    elif call.attempt > 1:
+        crash = "repeated"
+    if tool.repeat != Repeat.SAFE and not call.is_repeat:
+        call.record.write_intent({"tool": tool.name, "at": told.request.at, "digest": told.at.digest})
+    told.started(clean(tool.summary(given))[:300])
+    call = told.with_progress(call)
+    outcome = await _until_cancelled(told, call, tool, given)
+    outcome = await trim(outcome, tool.result_limit, told.world.store)
+    return Ended(outcome, "unknown" if outcome.status == CallStatus.UNKNOWN else crash)
+
+
+async def _until_cancelled(told: Told, call: Call, tool: AnyTool, given: ToolInput) -> ToolOutcome:
+    """The tool's outcome; at an interrupt what it gives then."""
+    running = asyncio.ensure_future(_outcome(tool, call, given))
+    stop = asyncio.ensure_future(told.world.beat().cancelled.wait())
+    try:
+        await asyncio.wait({running, stop}, return_when=asyncio.FIRST_COMPLETED)
+        if running.done():
+            return running.result()
+        if await tool.cancel(call, given):
+            return await running
+        running.cancel()
+        with suppress(asyncio.CancelledError):
+            return await running
+        return cancelled()
+    finally:
+        stop.cancel()
+        # Also when this attempt is superseded or its worker stops: a command of its own goes on, its watching ends.
+        running.cancel()
+
+
+async def _outcome(tool: AnyTool, call: Call, given: ToolInput) -> ToolOutcome:
+    try:
+        return await tool.run(call, given)
+    except (ToolError, UserError) as error:
+        return failed(str(error))
+    except Exception as error:
+        log.exception("tool %s failed", tool.name)
+        return failed(f"{tool.name} failed inside: {type(error).__name__}: {error}")
+
+
+CUT_OFF = (
+    "This call was cut off by the output limit, so it was not run. Make the call again in smaller pieces: "
+    "write a file in several parts, or edit it part by part."
+)
+
+
+def failed(text: str) -> ToolOutcome:
+    """An outcome that the model can mend."""
+    return ToolOutcome(content=(Text(text=clean(text)),), is_error=True, status=CallStatus.ERROR)
+
+
+def broken(text: str) -> ToolOutcome:
+    """An outcome of a call that was never whole."""
+    return ToolOutcome(content=(Text(text=text),), is_error=True, status=CallStatus.BROKEN)
+
+
+def denied(verdict: Verdict) -> ToolOutcome:
+    """An outcome of a call that was not allowed."""
+    return ToolOutcome(content=(Text(text=clean(refusal(verdict))),), is_error=True, status=CallStatus.DENIED)
+
+
+def unknown(why: str) -> ToolOutcome:
+    """An outcome of a call that may or may not have had its effect."""
+    text = f"Outcome unknown: {why}. It may have done all, a part or nothing: look before you call it again."
+    return ToolOutcome(content=(Text(text=text),), is_error=True, status=CallStatus.UNKNOWN)
+
+
+def cancelled() -> ToolOutcome:
+    """An outcome of a call that the person ended."""
+    text = "[interrupted by the person before it gave a result]"
+    return ToolOutcome(content=(Text(text=text),), is_error=True, status=CallStatus.CANCELLED)

@@ -1,0 +1,89 @@
+"""Bash: run a command."""
+
+from pathlib import Path
+
+from pydantic import Field
+
+from activities.processes.attach import end_command, run_command
+from activities.processes.command import CommandProgress, CommandSpec, shell
+from activities.processes.output import read_tail
+from activities.safety.command_texts import outcome_of
+from activities.safety.environment import command_environment
+from activities.safety.own_acts import own_act_findings
+from activities.tool import Call, Tool, ToolInput
+from workflows.contracts.errors import ToolError
+from workflows.contracts.permissions import Finding
+from workflows.contracts.tools import Repeat, ToolOutcome
+
+LONGEST = 600_000
+"""Milliseconds that a command may ask for (spec 05 §2)."""
+
+PROGRESS_BYTES = 2_000
+
+
+class Input(ToolInput):
+    command: str = Field(description="The command, as bash reads it.", min_length=1)
+    timeout: int | None = Field(default=None, description="Milliseconds it may run, at most 600000.", ge=1)
+    description: str = Field(default="", description="What it does, in five to ten words.")
+
+
+class Bash(Tool[Input]):
+    """Run a command in bash and return what it printed, both streams together, and how it ended.
+
+    - Each command is a new shell. The folder it ends in is where the next one starts, as long as that is inside the
+      workspace; variables, functions and aliases do not last. Standard input is empty.
+    - It may run for 120 seconds, or for `timeout` milliseconds (at most 600000); then it and all it started is ended.
+      When the command returns, whatever it left running is ended too: nothing stays in the background.
+    - Long output is shown by its beginning and its end; the note between names a `result:` that Read and Grep take.
+    - Prefer Read, Grep, Glob, Edit and Write to cat, grep, find and sed.
+    """
+
+    name = "Bash"
+    input = Input
+    repeat = Repeat.ONCE
+    attaches = True
+    result_limit = 30_000
+    timeout = LONGEST // 1000
+
+    def summary(self, given: Input) -> str:
+        return " ".join(given.command.split())[:200]
+
+    def findings(self, call: Call, given: Input) -> tuple[Finding, ...]:
+        return own_act_findings(call, given.command)
+
+    async def run(self, call: Call, given: Input) -> ToolOutcome:
+        folder = call.record.folder
+        spec = CommandSpec(
+            key=call.key,
+            argv=shell(given.command),
+            cwd=str(_start_folder(call)),
+            environment=command_environment(call),
+            deadline=_seconds(call, given),
+            silence=float(call.settings.bash_silence) or None,
+        )
+
+        def tell(progress: CommandProgress) -> None:
+            call.progress(read_tail(folder, PROGRESS_BYTES), progress.stored_bytes)
+
+        try:
+            end = await run_command(folder, spec, tell)
+        except OSError as error:
+            raise ToolError(f"The command could not be started: {error}. It did not run.") from error
+        return await outcome_of(call, given.command, spec, end)
+
+    async def cancel(self, call: Call, given: Input) -> bool:
+        await end_command(call.record.folder)
+        return True
+
+
+def _start_folder(call: Call) -> Path:
+    if call.cwd.is_dir():
+        return call.cwd
+    if call.workspace.is_dir():
+        return call.workspace
+    raise ToolError(f"The session's folder {call.workspace} is gone, so no command can start in it.")
+
+
+def _seconds(call: Call, given: Input) -> float:
+    wanted = given.timeout if given.timeout is not None else call.settings.bash_timeout * 1000
+    return min(wanted, LONGEST) / 1000

@@ -1,0 +1,82 @@
+"""catalogs -> Worker."""
+
+from datetime import timedelta
+
+from temporalio.client import Client
+from temporalio.worker import Worker
+from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
+
+from activities.binding import current_beat
+from activities.catalog import bindings
+from activities.model.call import ModelCalls
+from activities.model.client import AnthropicEndpoint
+from activities.stores.claims import Claims
+from activities.stores.home import Home
+from activities.stores.journal import Journal
+from activities.stores.objects import CachedStore, ObjectStore
+from activities.transcript import Transcript
+from activities.world import World
+from worker.histories import ServerHistories
+from workflows.catalog import WORKFLOWS
+from workflows.contracts.ids import SHARED_QUEUE, host_queue
+
+STORE_CACHE = 32 * 1024 * 1024
+"""Bytes of objects that a worker keeps."""
+
+CACHED_WORKFLOWS = 200
+
+_STICKY = timedelta(seconds=1)
+_THROTTLE = timedelta(milliseconds=400)
+_SHUTDOWN = timedelta(seconds=10)
+_PASSED_THROUGH = ("workflows", "pydantic", "cryptography", "_cffi_backend", "annotated_types", "typing_inspection")
+
+
+def make_world(home: Home, store: ObjectStore, client: Client, environment: dict[str, str]) -> World:
+    """The surroundings of this worker."""
+    cached = CachedStore(store, STORE_CACHE)
+    return World(
+        home=home,
+        host=home.host(),
+        store=cached,
+        transcript=Transcript(cached),
+        journal=Journal(home.journal),
+        model=AnthropicEndpoint(environment),
+        histories=ServerHistories(client),
+        beat=current_beat,
+        environment=environment,
+    )
+
+
+def make_workers(client: Client, world: World, identity: str) -> list[Worker]:
+    """One worker for the queue that all share, one for this host's own."""
+    claims = Claims(world.home.engine / "claims")
+    table = bindings(ModelCalls())
+    shared = [row.as_activity(world, identity, claims) for row in table if not row.spec.on_host]
+    on_host = [row.as_activity(world, identity, claims) for row in table if row.spec.on_host]
+    runner = SandboxedWorkflowRunner(
+        restrictions=SandboxRestrictions.default.with_passthrough_modules(*_PASSED_THROUGH)
+    )
+    return [
+        Worker(
+            client,
+            task_queue=SHARED_QUEUE,
+            workflows=WORKFLOWS,
+            activities=shared,
+            identity=identity,
+            workflow_runner=runner,
+            max_cached_workflows=CACHED_WORKFLOWS,
+            sticky_queue_schedule_to_start_timeout=_STICKY,
+            max_heartbeat_throttle_interval=_THROTTLE,
+            default_heartbeat_throttle_interval=_THROTTLE,
+            graceful_shutdown_timeout=_SHUTDOWN,
+        ),
+        Worker(
+            client,
+            task_queue=host_queue(world.host.id),
+            activities=on_host,
+            identity=identity,
+            max_heartbeat_throttle_interval=_THROTTLE,
+            default_heartbeat_throttle_interval=_THROTTLE,
+            graceful_shutdown_timeout=_SHUTDOWN,
+        ),
+    ]

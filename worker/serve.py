@@ -1,0 +1,73 @@
+"""One worker process: connect, poll, say so, go on until told to stop."""
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+from contextlib import AsyncExitStack
+
+from temporalio.client import Client
+
+from activities.model.client import AnthropicEndpoint
+from activities.stores.home import Home
+from activities.stores.objects import open_store
+from activities.world import World
+from worker.assemble import make_workers, make_world
+from worker.connection import connect, resolve_address
+from worker.health import announce_ready, withdraw, worker_lock
+from worker.leftovers import end_orphans, give_back
+from workflows.contracts.errors import UserError
+
+log = logging.getLogger("worker")
+
+_LAST_WORD = 12.0
+"""Seconds after which a worker that shall stop is ended hard: a stop under load was seen to hang."""
+
+
+def main() -> int:
+    """Run the worker of this PERDURE_HOME; the exit code."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    try:
+        asyncio.run(_serve())
+    except UserError as error:
+        sys.stderr.write(f"perdure worker: {error}\n")
+        return error.exit_code
+    return 0
+
+
+async def _serve() -> None:
+    home = Home.from_environment()
+    home.ensure()
+    identity = f"{os.getpid()}@{home.host().name}"
+    with worker_lock(home, wait_s=20.0):
+        client = await connect(resolve_address(os.environ, home), identity)
+        store = open_store(home.store_url())
+        await store.store_id()
+        world = make_world(home, store, client, dict(os.environ))
+        await give_back(client, world)
+        await _poll(client, world, identity)
+
+
+async def _poll(client: Client, world: World, identity: str) -> None:
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    async with AsyncExitStack() as workers:
+        for worker in make_workers(client, world, identity):
+            await workers.enter_async_context(worker)
+        announce_ready(world.home, identity)
+        log.info("polling as %s; store %s", identity, world.store.url)
+        background = asyncio.ensure_future(_afterwards(client, world))
+        await stop.wait()
+        withdraw(world.home)
+        background.cancel()
+        # The interpreter may hang in threads of the SDK; nothing is owed to anybody any more by then.
+        asyncio.get_running_loop().call_later(_LAST_WORD, os._exit, 0)
+
+
+async def _afterwards(client: Client, world: World) -> None:
+    """What a worker does once it polls: load the model's SDK, end what nobody waits for."""
+    if isinstance(world.model, AnthropicEndpoint):
+        await world.model.warm()
+    await end_orphans(client, world)
