@@ -25,18 +25,22 @@ log = logging.getLogger(__name__)
 
 
 async def run_command(
-    folder: Path, spec: CommandSpec, on_progress: Callable[[CommandProgress], None] | None = None
+    folder: Path,
+    spec: CommandSpec,
+    on_progress: Callable[[CommandProgress], None] | None = None,
+    starter: Callable[[Path], None] = spawn_runner,
 ) -> CommandEnd:
     """Run a command once, or join it where it runs, and wait for its end; cancelling the wait leaves it running.
 
-    OSError when it cannot be started: then it did not begin, or (TimeoutError) the next attempt joins it.
+    OSError when it cannot be started: then it did not begin, or (TimeoutError) the next attempt joins it. `starter` may
+    be a WarmStart.
     """
     if not claim.is_taken(str(folder)):
-        await asyncio.to_thread(start, folder, spec)
+        await asyncio.to_thread(start, folder, spec, starter)
     return await watch(folder, on_progress)
 
 
-def start(folder: Path, spec: CommandSpec) -> None:
+def start(folder: Path, spec: CommandSpec, starter: Callable[[Path], None] = spawn_runner) -> None:
     """Write what is asked, unless an earlier attempt did, and start a runner; a second one does no harm."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     if not lean_file(folder / "command.json"):
@@ -49,7 +53,7 @@ def start(folder: Path, spec: CommandSpec) -> None:
             os.close(descriptor)
         private.rename(folder / "command.json")
         claim.fsync_folder(str(folder))
-    spawn_runner(folder)
+    starter(folder)
 
 
 async def watch(folder: Path, on_progress: Callable[[CommandProgress], None] | None = None) -> CommandEnd:
@@ -84,7 +88,7 @@ async def end_command(folder: Path, grace: float = 5.0) -> CommandEnd | None:
             return await asyncio.wait_for(watch(folder), limit)
         except TimeoutError:
             continue
-    return unknown("its runner cannot be ended", {})
+    return unknown(folder, "its runner cannot be ended")
 
 
 def ended(folder: Path) -> CommandEnd | None:
@@ -135,18 +139,25 @@ def bury(folder: Path) -> CommandEnd:
     facts = claim.facts_of(str(folder))
     if facts.get("prevented"):
         return CommandEnd(kind=EndKind.CANCELLED, is_started=False, note="it was ended before it began")
-    known = {"stored_bytes": stored_bytes(folder), "output_bytes": stored_bytes(folder), "started_at": facts.get("at")}
     if facts.get("boot", tree.boot_id()) != tree.boot_id():
-        return unknown("the machine was restarted while it ran", known)
+        return unknown(folder, "the machine was restarted while it ran")
     wait_for_warden(facts)
     key = key_of(folder)
     remaining = tree.end_all(lambda: left_behind(facts, key), grace=0.5, limit=END_LIMIT)
-    return unknown("its runner died while it ran", known, remaining)
+    return unknown(folder, "its runner died while it ran", remaining)
 
 
-def unknown(note: str, known: dict[str, object], remaining: tuple[int, ...] = ()) -> CommandEnd:
+def unknown(folder: Path, note: str, remaining: tuple[int, ...] = ()) -> CommandEnd:
     """The end of a command that nobody saw."""
-    return CommandEnd(kind=EndKind.UNKNOWN, note=note, remaining=remaining, **known)  # type: ignore[arg-type]
+    size, at = stored_bytes(folder), claim.facts_of(str(folder)).get("at")
+    return CommandEnd(
+        kind=EndKind.UNKNOWN,
+        note=note,
+        remaining=remaining,
+        started_at=at if isinstance(at, float) else None,
+        output_bytes=size,
+        stored_bytes=size,
+    )
 
 
 def left_behind(facts: dict[str, object], key: str) -> list[tree.Process]:

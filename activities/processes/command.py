@@ -149,7 +149,8 @@ def end_from_status(status: Mapping[str, object]) -> CommandEnd:
     known = {name: value for name, value in status.items() if name in names}
     remaining = status.get("remaining")
     pids = tuple(pid for pid in remaining if isinstance(pid, int)) if isinstance(remaining, list) else ()
-    return CommandEnd(kind=EndKind(str(status.get("reason"))), remaining=pids, **known)  # type: ignore[arg-type]
+    kind = EndKind(str(status.get("reason")))
+    return CommandEnd(kind=kind, remaining=pids, **known)  # type: ignore[arg-type]  # the runner wrote these fields
 
 
 def inherited_environment() -> dict[str, str]:

@@ -25,7 +25,7 @@ class Command:
             asked = parse_json(file.read().decode("ascii"))
         self.folder = folder
         self.argv: list[str] = asked["argv"]  # type: ignore[assignment]  # attach.py wrote it
-        self.environment: dict[str, str] = asked["environment"]  # type: ignore[assignment]
+        self.environment: dict[str, str] = asked["environment"]  # type: ignore[assignment]  # the same
         self.cwd = str(asked["cwd"])
         self.deadline = seconds(asked, "deadline")
         self.silence = seconds(asked, "silence")

@@ -25,6 +25,7 @@ from activities.processes.tree import Process, ask_to_end, descendants, end_all,
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal
+    from typing import NoReturn
 else:
     import _signal as signal  # the wrapper around it costs 4 ms at each start
 
@@ -44,8 +45,24 @@ CHUNK = 65536
 
 
 def main() -> None:
-    """Start the command of the folder named on the command line, unless it was started before; exit code 0 or errno."""
-    folder = sys.argv[1]
+    """Start the command of the folder named on the command line."""
+    start(sys.argv[1])
+
+
+def serve() -> None:
+    """The warm helper: start the command of each folder that stdin names (NUL after each), answer with exit codes."""
+    waiting = b""
+    while data := os.read(0, CHUNK):
+        *folders, waiting = (waiting + data).split(b"\0")
+        for folder in folders:
+            starter = os.fork()
+            if not starter:
+                start(os.fsdecode(folder))
+            os.write(1, b"%d\n" % os.waitstatus_to_exitcode(os.waitpid(starter, 0)[1]))
+
+
+def start(folder: str) -> NoReturn:
+    """The starter: start a folder's command, unless it was started before, and leave with 0 or errno."""
     ready, say = os.pipe()
     if os.fork():
         os.close(say)
@@ -70,7 +87,7 @@ def answer(word: bytes) -> int:
     return int(word) if word.isdigit() else NO_WORD
 
 
-def watch_over(runner: int) -> None:
+def watch_over(runner: int) -> NoReturn:
     """The warden: wait for the runner, then end whatever is left below us."""
     quiet(os.open(os.devnull, os.O_RDWR))
     ignore_hangups()

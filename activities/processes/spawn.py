@@ -14,7 +14,7 @@ START_LIMIT = 60.0
 """Seconds a runner may need on a machine that is very busy."""
 
 # The packages' folder comes last, so that nothing in it takes the place of a standard module.
-LAUNCH = "import sys; sys.path.append(sys.argv.pop(1)); from activities.processes.runner import main; main()"
+LAUNCH = "import sys; sys.path.append(sys.argv.pop(1)); from activities.processes import runner; runner.{}()"
 
 
 def spawn_runner(folder: Path) -> None:
@@ -29,10 +29,15 @@ def spawn_runner(folder: Path) -> None:
         raise OSError(number, said[-1] if said else "the command's runner died at its start", str(folder))
 
 
+def python(function: str) -> list[str]:
+    """The argv that runs a function of the runner's in a bare Python."""
+    return [sys.executable, "-I", "-S", "-X", "utf8", "-c", LAUNCH.format(function), ROOT]
+
+
 def launch(folder: Path) -> subprocess.CompletedProcess[bytes]:
     """The starter's end: exit code 0 once the command is claimed, else an errno and what it said."""
     return subprocess.run(
-        [sys.executable, "-I", "-S", "-X", "utf8", "-c", LAUNCH, ROOT, str(folder)],
+        [*python("main"), str(folder)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,

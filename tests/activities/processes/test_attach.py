@@ -62,6 +62,7 @@ def facts(place: Place) -> dict[str, int]:
     return found
 
 
+@pytest.mark.journey
 async def test_a_command_outlives_the_worker_that_started_it_and_is_joined(place: Place) -> None:
     first = worker(place, ONCE.format(seconds=1))
     go(first)
@@ -123,6 +124,7 @@ async def test_a_killed_warden_changes_nothing(place: Place) -> None:
     assert ((await running).exit_code, place.text()) == (5, "first\nlast\n")
 
 
+@pytest.mark.journey
 async def test_cancel_ends_the_whole_tree_and_keeps_what_was_said(place: Place) -> None:
     running = asyncio.create_task(place.run(f"{DAEMON} {ONCE.format(seconds=60)}"))
     await until(lambda: place.count() == 1 and "first" in place.text())
@@ -135,6 +137,7 @@ async def test_cancel_ends_the_whole_tree_and_keeps_what_was_said(place: Place) 
     assert await running == result
 
 
+@pytest.mark.journey
 async def test_a_command_is_ended_when_the_worker_that_started_it_is_dead(place: Place) -> None:
     first = worker(place, f"{DAEMON} {ONCE.format(seconds=60)}")
     go(first)

@@ -105,6 +105,7 @@ async def test_a_command_that_heeds_term_may_say_its_last_words(place: Place) ->
     assert place.text().endswith("tidied\n")
 
 
+@pytest.mark.journey
 async def test_a_silent_command_is_ended_and_a_talking_one_is_not(place: Place) -> None:
     end = await place.run("for i in 1 2 3 4; do echo $i; sleep 0.2; done; sleep 60", silence=0.6)
     assert (end.kind, place.text()) == (EndKind.SILENCE, "1\n2\n3\n4\n")
