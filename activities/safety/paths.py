@@ -1,0 +1,71 @@
+"""Is this path inside the workspace? And which paths nobody's tool may touch."""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from activities.stores.regular_files import find_shown, shown
+from activities.tool import Call
+from workflows.contracts.errors import ToolError
+from workflows.contracts.messages import clean
+from workflows.contracts.permissions import Decision, Finding
+
+
+def named(call: Call, text: str) -> Path:
+    """The path that the model named, absolute, links not followed; never raises, so that permissions can be asked.
+
+    A name that stands for one with bytes that are no UTF-8 is that one here already: what is asked is what is done.
+    """
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        text = clean(text)
+    try:
+        path = call.path(text)
+    except RuntimeError:  # `~name` of a user that is not there
+        path = Path(call.workspace, text)
+    with suppress(ToolError):
+        return find_shown(path)
+    return path
+
+
+def real(path: Path) -> Path:
+    """The path with every link followed and every `..` taken away, as far as it exists."""
+    try:
+        return Path(os.path.realpath(path))
+    except (OSError, ValueError):
+        return Path(os.path.normpath(path))
+
+
+def is_inside(path: Path, folder: Path) -> bool:
+    """Whether a path, links followed, is the folder or below it."""
+    return real(path).is_relative_to(real(folder))
+
+
+def located(call: Call, text: str) -> Path:
+    """The real path to work on. Raises ToolError for what names nothing, and for the agent's own files."""
+    if not text.strip() or "\0" in text:
+        raise ToolError(f"{clean(text)!r} is not a path. Give an absolute path, or one relative to {call.workspace}.")
+    path = real(find_shown(named(call, text)))
+    if is_own(call, path):
+        raise ToolError(f"{shown(path)} belongs to perdure itself and stays out of reach of its tools.")
+    return path
+
+
+def is_own(call: Call, path: Path) -> bool:
+    """Whether a path lies in PERDURE_HOME: keys, journal and chain are no agent's to read or write, its memory is."""
+    home = call.world.home
+    return is_inside(path, home.root) and not is_inside(path, home.memory)
+
+
+def own_findings(call: Call, paths: tuple[Path, ...]) -> tuple[Finding, ...]:
+    """Denies each path inside PERDURE_HOME."""
+    return tuple(
+        Finding(
+            check="own-files",
+            action=Decision.DENY,
+            text=f"{shown(path)} belongs to perdure itself and stays out of reach of its tools.",
+        )
+        for path in paths
+        if is_own(call, path)
+    )

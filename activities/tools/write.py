@@ -1,0 +1,93 @@
+"""Write: put a whole text into a file."""
+
+import asyncio
+from pathlib import Path
+
+from pydantic import Field, JsonValue
+
+from activities.safety.changes import Change, carry_out, check_seen, found_done, short_diff
+from activities.safety.paths import located, named, own_findings
+from activities.stores.regular_files import Version, read_version, shown
+from activities.stores.text_files import UTF8, decode, encode, unified
+from activities.tool import Call, Tool, ToolInput
+from workflows.contracts.permissions import Finding
+from workflows.contracts.tools import Repeat, ToolOutcome
+
+
+class Input(ToolInput):
+    file_path: str = Field(description="File to write: absolute, or relative to the workspace.")
+    content: str = Field(description="The whole new text of the file. Nothing of the old text is kept.")
+
+
+class Write(Tool[Input]):
+    """Create a text file, or replace everything in one.
+
+    - A file that exists must have been read in this session and be unchanged since; otherwise the call is refused.
+    - Missing parent folders are created. A symbolic link is followed: the file it leads to is written.
+    - The content is written as UTF-8, exactly as given. A file that exists keeps its mode bits and its Unicode
+      encoding with byte order mark; where all its lines end in CRLF, the new ones do too.
+    - To change a part of a file, use Edit: it is shorter and cannot lose the rest.
+    """
+
+    name = "Write"
+    input = Input
+    edits_files = True
+    repeat = Repeat.CHECKED
+    timeout = 120
+
+    def summary(self, given: Input) -> str:
+        return f"Write {shown(given.file_path)} ({_count(given.content)})"
+
+    def paths(self, call: Call, given: Input) -> tuple[Path, ...]:
+        return (named(call, given.file_path),)
+
+    def findings(self, call: Call, given: Input) -> tuple[Finding, ...]:
+        return own_findings(call, self.paths(call, given))
+
+    async def run(self, call: Call, given: Input) -> ToolOutcome:
+        if (earlier := await found_done(call)) is not None:
+            return earlier
+        path = await asyncio.to_thread(located, call, given.file_path)
+        return await carry_out(call, await asyncio.to_thread(_plan, call, path, given))
+
+
+def _plan(call: Call, path: Path, given: Input) -> Change:
+    before = read_version(path)
+    if before is None:
+        text = f"Created {shown(path)} ({_count(given.content)})."
+        facts: dict[str, JsonValue] = {"diff": short_diff("", given.content), "lines": _lines(given.content)}
+        return Change(path, None, encode(given.content, UTF8), text, facts)
+    check_seen(call, path, before)
+    data, old, note = _as_before(before, given.content)
+    text = f"Updated {shown(path)} ({_lines(old)} → {_lines(given.content)} lines, {len(data):,} bytes).{note}"
+    if before.facts.st_nlink > 1:
+        text += f" Other names of the same file ({before.facts.st_nlink - 1}, hard links) keep the old content."
+    facts = {
+        "diff": short_diff(unified(old), unified(given.content)),
+        "lines": _lines(given.content),
+        "lines_before": _lines(old),
+    }
+    return Change(path, before, data, text, facts)
+
+
+def _as_before(before: Version, content: str) -> tuple[bytes, str, str]:
+    """The new bytes, the old text, and what to tell about encoding and line endings."""
+    old, coding = decode(before.data)
+    note = ""
+    if coding.is_guess:
+        coding = UTF8
+        note = " The old content was no UTF-8; the new one is."
+    ends = old.count("\r\n")
+    if ends and ends == old.count("\n") == old.count("\r") and "\r" not in content:
+        content = content.replace("\n", "\r\n")
+        note += " Its lines end in CRLF, as before."
+    return encode(content, coding), old, note
+
+
+def _lines(text: str) -> int:
+    text = unified(text)
+    return text.count("\n") + (not text.endswith("\n") and bool(text))
+
+
+def _count(text: str) -> str:
+    return f"{_lines(text)} lines, {len(text.encode(errors='replace')):,} bytes"
