@@ -1,12 +1,12 @@
 """World: everything an activity may touch, passed in, never global."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Protocol
-
-from pydantic import JsonValue
+from pathlib import Path
+from typing import Any, Protocol
 
 from activities.events import EventLog
 from activities.stores.home import Home, Host
@@ -14,18 +14,27 @@ from activities.stores.journal import Journal
 from activities.stores.objects import ObjectStore
 from activities.stores.seen import SeenFiles
 from activities.transcript import Transcript
+from workflows.contracts.errors import UserError
 from workflows.contracts.events import Happened
-from workflows.contracts.model import ModelReply
+from workflows.contracts.messages import ToolUse
+from workflows.contracts.model import ModelRequest
+from workflows.contracts.settings import SessionContext
 from workflows.contracts.tools import ToolOutcome
+
+
+log = logging.getLogger(__name__)
+
+_SESSIONS_HELD = 64
+"""Sessions whose files a worker keeps open."""
 
 
 class ModelEndpoint(Protocol):
     """The far end of the wire: one streamed request to a Messages API."""
 
     def stream(
-        self, body: dict[str, JsonValue], base_url: str
-    ) -> AbstractAsyncContextManager[AsyncIterator[dict[str, JsonValue]]]:
-        """Send the body; yields the API's stream events as plain JSON objects. Raises the SDK's own errors."""
+        self, body: bytes, base_url: str
+    ) -> AbstractAsyncContextManager[AsyncIterator[dict[str, Any]]]:  # Any: the provider's JSON
+        """Send the body, JSON bytes; yields the API's stream events as plain JSON objects. Raises the SDK's errors."""
         ...
 
 
@@ -66,6 +75,29 @@ class Histories(Protocol):
 
 
 @dataclass(frozen=True)
+class Early:
+    """A safe call that runs before its activity."""
+
+    task: asyncio.Task[ToolOutcome | None]
+    noted: dict[Path, str]
+    """Files it has read, with their digests."""
+
+
+class StartEarly(Protocol):
+    """Decides whether a call may run while its reply still streams, and starts it."""
+
+    def __call__(
+        self, world: "World", request: ModelRequest, context: SessionContext, place: int, use: ToolUse, /
+    ) -> None:
+        """`place` is the call's index among the reply's calls; all calls before it may run beside others."""
+        ...
+
+
+def _never(_world: "World", _request: ModelRequest, _context: SessionContext, _place: int, _use: ToolUse, /) -> None:
+    """Start nothing early."""
+
+
+@dataclass(frozen=True)
 class World:
     """One worker's surroundings."""
 
@@ -80,19 +112,30 @@ class World:
     """The beat of the activity that runs now."""
     environment: dict[str, str] = field(default_factory=dict)
     """The worker's environment; commands get a part of it."""
-    flights: dict[str, asyncio.Task[ModelReply]] = field(default_factory=dict)
-    """Model calls under way in this worker, by session and exchange."""
-    prefetched: dict[str, asyncio.Task[ToolOutcome]] = field(default_factory=dict)
-    """Safe tools started while their reply still streams, by effect key."""
+    early: dict[str, Early] = field(default_factory=dict)
+    """Safe calls started while their reply still streams, by effect key."""
+    start_early: StartEarly = _never
+    """Told of each complete tool use of a reply that still streams."""
     logs: dict[str, EventLog] = field(default_factory=dict)
     """Open event logs, by session."""
+    read_files: dict[str, SeenFiles] = field(default_factory=dict)
+    """Which files each session has read on this host."""
 
     def publish(self, session: str, *events: Happened) -> None:
-        """Tell whoever watches the session."""
+        """Tell whoever watches the session. A feed that cannot be written stops no work: the log says so."""
         if session not in self.logs:
             self.logs[session] = EventLog(self.home.events, session, self.host.id)
-        self.logs[session].publish([event.model_dump(mode="json") for event in events])
+            while len(self.logs) > _SESSIONS_HELD:
+                self.logs.pop(next(iter(self.logs))).close()
+        try:
+            self.logs[session].publish([event.model_dump(mode="json") for event in events])
+        except UserError as error:
+            log.warning("an event of session %s was not told: %s", session, error)
 
     def seen(self, session: str) -> SeenFiles:
         """Which files the session has read on this host."""
-        return SeenFiles(self.home.journal / session / "seen.ndjson")
+        if session not in self.read_files:
+            self.read_files[session] = SeenFiles(self.home.journal / session / "seen.ndjson")
+            while len(self.read_files) > _SESSIONS_HELD:
+                self.read_files.pop(next(iter(self.read_files)))
+        return self.read_files[session]

@@ -14,6 +14,7 @@ from activities.stores.claims import Claims
 from activities.stores.home import Home
 from activities.stores.journal import Journal
 from activities.stores.objects import CachedStore, ObjectStore
+from activities.tool_calls.early import start_early
 from activities.transcript import Transcript
 from activities.world import World
 from worker.histories import ServerHistories
@@ -44,6 +45,7 @@ def make_world(home: Home, store: ObjectStore, client: Client, environment: dict
         histories=ServerHistories(client),
         beat=current_beat,
         environment=environment,
+        start_early=start_early,
     )
 
 

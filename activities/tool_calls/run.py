@@ -5,6 +5,7 @@ import logging
 from contextlib import suppress
 
 from activities.tool import AnyTool, Call, ToolInput
+from activities.tool_calls.early import taken_early
 from activities.tool_calls.opened import OpenedCall, opened
 from activities.tool_calls.outcomes import Ended, Told, found, stored
 from activities.tool_calls.results import trim
@@ -39,8 +40,8 @@ async def run_tool(world: World, request: ToolRequest) -> ToolDone:
 
 async def _vetted(told: Told, request: ToolRequest) -> ToolDone:
     at = told.at
-    if at.use.cut_off:
-        return await stored(told, _NOT_DECIDED, Ended(broken(CUT_OFF), ""))
+    if request.broken or at.use.cut_off:
+        return await stored(told, _NOT_DECIDED, Ended(broken(request.broken or "cut off by the output limit"), ""))
     try:
         given = at.given()
     except ToolError as error:
@@ -101,7 +102,7 @@ async def _run_once(told: Told, call: Call, tool: AnyTool, given: ToolInput) -> 
         call.record.write_intent({"tool": tool.name, "at": told.request.at, "digest": told.at.digest})
     told.started(clean(tool.summary(given))[:300])
     call = told.with_progress(call)
-    outcome = await _until_cancelled(told, call, tool, given)
+    outcome = await taken_early(call) or await _until_cancelled(told, call, tool, given)
     outcome = await trim(outcome, tool.result_limit, told.world.store)
     return Ended(outcome, "unknown" if outcome.status == CallStatus.UNKNOWN else crash)
 
@@ -136,19 +137,14 @@ async def _outcome(tool: AnyTool, call: Call, given: ToolInput) -> ToolOutcome:
         return failed(f"{tool.name} failed inside: {type(error).__name__}: {error}")
 
 
-CUT_OFF = (
-    "This call was cut off by the output limit, so it was not run. Make the call again in smaller pieces: "
-    "write a file in several parts, or edit it part by part."
-)
-
-
 def failed(text: str) -> ToolOutcome:
     """An outcome that the model can mend."""
     return ToolOutcome(content=(Text(text=clean(text)),), is_error=True, status=CallStatus.ERROR)
 
 
-def broken(text: str) -> ToolOutcome:
+def broken(why: str) -> ToolOutcome:
     """An outcome of a call that was never whole."""
+    text = f"This call was not run: {why}. Make it again in smaller pieces, such as a file written part by part."
     return ToolOutcome(content=(Text(text=text),), is_error=True, status=CallStatus.BROKEN)
 
 

@@ -3,6 +3,7 @@
 from enum import StrEnum
 
 from workflows.contracts.contract import Contract
+from workflows.contracts.permissions import Mode
 
 
 class StopReason(StrEnum):
@@ -78,6 +79,12 @@ class ModelRequest(Contract):
     """Another output cap than the context's; 0 for that one."""
     turn: int = 0
     """Number of the turn, from 1; only carried into events."""
+    attempts: int = 10
+    """Attempts that the engine makes."""
+    overloads: int = 0
+    """Give up after so many attempts when the model is overloaded, since another one waits; 0 for never."""
+    mode: Mode = Mode.DEFAULT
+    """What may be started early."""
     discards: tuple[str, ...] = ()
     """Digests of replies that were paid for and set aside, to be named in the entry that counts."""
 

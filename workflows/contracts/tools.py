@@ -96,6 +96,8 @@ class ToolRequest(Contract):
     """The question that was answered, on the second pass."""
     answer: Answer | None = None
     turn: int = 0
+    broken: str = ""
+    """Why the call is never run; it only gets an outcome that says so."""
 
 
 class ToolDone(Contract):

@@ -27,7 +27,7 @@ def decide(
     findings: Sequence[Finding] = (),
     unattended: Unattended = Unattended.NO,
 ) -> Verdict:
-    """Deny rules and findings, ask rules and findings, mode, allow rules, person: the first that speaks decides (design §7).
+    """Deny rules and findings, ask rules and findings, mode, allow rules, person: the first that speaks decides.
 
     A deny is never overridden; a person's ask rule asks in bypass mode too.
     """

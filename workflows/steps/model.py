@@ -25,7 +25,7 @@ async def ask_model(running: Running) -> None:
 
 def model_request(running: Running) -> ModelRequest:
     """What the model is asked now."""
-    turn = running.turn
+    turn, thresholds = running.turn, running.given.thresholds
     return ModelRequest(
         session=running.given.session,
         exchange=running.state.totals.exchanges + 1,
@@ -39,4 +39,7 @@ def model_request(running: Running) -> ModelRequest:
         max_tokens=turn.max_tokens,
         turn=turn.number,
         discards=turn.discards,
+        attempts=thresholds.model_attempts,
+        overloads=thresholds.overloads if turn.fallbacks < len(thresholds.fallback_models) else 0,
+        mode=running.state.mode,
     )

@@ -77,4 +77,5 @@ def _request(running: Running, place: int) -> ToolRequest:
         approval=open_call.approval,
         answer=open_call.answer,
         turn=running.turn.number,
+        broken=open_call.ref.broken,
     )

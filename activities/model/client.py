@@ -1,0 +1,175 @@
+"""The far end of the wire: the SDK's clients, opened late, one a base URL."""
+
+import asyncio
+import importlib
+import ipaddress
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from activities.model.events import EventDecoder, Json
+from activities.model.failures import ModelFailure
+from workflows.contracts.errors import FailureKind
+
+if TYPE_CHECKING:
+    import httpx2
+    from anthropic import AsyncAnthropic, AsyncAnthropicBedrock, AsyncAnthropicVertex, AsyncStream
+
+    Client = AsyncAnthropic | AsyncAnthropicBedrock | AsyncAnthropicVertex
+
+CONNECT_SECONDS = 10.0
+NO_KEY = (
+    "no key for the model: set ANTHROPIC_API_KEY, set ANTHROPIC_BASE_URL to a server that needs none, "
+    "or try `perdure demo`"
+)
+PING: Json = {"type": "ping"}
+_ROUTE = "/v1/messages"
+_CLOUDS = {"CLAUDE_CODE_USE_BEDROCK": "bedrock", "CLAUDE_CODE_USE_VERTEX": "vertex"}
+_SWITCHED_OFF = frozenset({"", "0", "false", "no", "off"})
+
+
+class AnthropicEndpoint:
+    """Anthropic's API, whatever speaks its Messages API, or a cloud's; keys are the worker's own."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._environment = environment
+        self._clients: dict[str, Client] = {}
+        self._loading = asyncio.Lock()
+
+    async def warm(self) -> None:
+        """Import the SDK in a thread: it takes one to three seconds, and the first request needs it."""
+        async with self._loading:
+            await asyncio.to_thread(importlib.import_module, "anthropic")
+            await asyncio.to_thread(importlib.import_module, "anthropic.types")
+
+    async def close(self) -> None:
+        """Give all connections back."""
+        clients, self._clients = list(self._clients.values()), {}
+        for client in clients:
+            await client.close()
+
+    @asynccontextmanager
+    async def stream(self, body: bytes, base_url: str) -> AsyncIterator[AsyncIterator[Json]]:
+        """Send the body; yields the API's stream events as they come, a ping for bytes that complete none.
+
+        `base_url` is a rehearsal model on loopback, or empty for the worker's own endpoint. Raises ModelFailure and
+        the SDK's and its HTTP layer's own errors.
+        """
+        self._check(base_url)
+        await self.warm()
+        client, cloud = self._client(base_url)
+        opened = await _open(client, body, has_raw_body=not cloud)
+        events = _cloud_events(opened) if cloud else _events(opened.response)
+        try:
+            yield events
+        finally:
+            await events.aclose()
+            await opened.close()
+
+    def _check(self, base_url: str) -> None:
+        if base_url:
+            if not is_loopback(base_url):
+                message = f"a session may only name a model on loopback, not {urlsplit(base_url).hostname}"
+                raise ModelFailure(FailureKind.BAD_REQUEST, message)
+        elif not self._cloud() and not any(self._get(name) for name in ("API_KEY", "AUTH_TOKEN", "BASE_URL")):
+            raise ModelFailure(FailureKind.NO_KEY, NO_KEY)
+
+    def _client(self, base_url: str) -> "tuple[Client, str]":
+        cloud = "" if base_url else self._cloud()
+        name = cloud or base_url
+        if name not in self._clients:
+            self._clients[name] = _cloud_client(cloud) if cloud else self._anthropic(base_url)
+        return self._clients[name], cloud
+
+    def _anthropic(self, base_url: str) -> "AsyncAnthropic":
+        from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient
+
+        url = base_url or self._get("BASE_URL") or None
+        # A rehearsal never sees a real key; a person's own server may want none, the SDK insists on one.
+        key = None if base_url else self._get("API_KEY")
+        token = None if base_url or key else self._get("AUTH_TOKEN")
+        return AsyncAnthropic(
+            api_key=key or (None if token else "none"),
+            auth_token=token or None,
+            base_url=url,
+            max_retries=0,
+            timeout=_timeout(),
+            # A proxy of the environment has no way to this machine's own loopback.
+            http_client=DefaultAsyncHttpxClient(trust_env=False, timeout=_timeout())
+            if is_loopback(url or "")
+            else None,
+        )
+
+    def _cloud(self) -> str:
+        switched_on = (name for switch, name in _CLOUDS.items() if self._switch(switch) not in _SWITCHED_OFF)
+        return next(switched_on, "")
+
+    def _switch(self, name: str) -> str:
+        return self._environment.get(name, "").strip().lower()
+
+    def _get(self, name: str) -> str:
+        return self._environment.get(f"ANTHROPIC_{name}", "").strip()
+
+
+def is_loopback(url: str) -> bool:
+    """Whether the URL's host is this machine's own loopback."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _timeout() -> "httpx2.Timeout":
+    import httpx2
+
+    # Silence is the watchdog's: only it knows that a slow living stream is not a dead one.
+    return httpx2.Timeout(None, connect=CONNECT_SECONDS)
+
+
+def _cloud_client(cloud: str) -> "Client":
+    try:
+        if cloud == "bedrock":
+            from anthropic import AsyncAnthropicBedrock
+
+            return AsyncAnthropicBedrock(max_retries=0, timeout=_timeout())
+        from anthropic import AsyncAnthropicVertex
+
+        return AsyncAnthropicVertex(max_retries=0, timeout=_timeout())
+    except (ImportError, ValueError) as error:
+        message = f"{cloud} cannot be used: {error}; see `pip install 'anthropic[{cloud}]'` and the SDK's variables"
+        raise ModelFailure(FailureKind.NO_KEY, message) from error
+
+
+async def _open(client: "Client", body: bytes, *, has_raw_body: bool) -> "AsyncStream[object]":
+    """Send the request; its answer has begun."""
+    from anthropic import AsyncStream
+
+    kind = AsyncStream[object]
+    if has_raw_body:
+        # The SDK would walk and write a long conversation anew for each request: 4 MB are sent as they are.
+        return await client.post(_ROUTE, cast_to=object, content=body, stream=True, stream_cls=kind)
+    # The clouds' clients move parts of the body into the URL.
+    return await client.post(_ROUTE, cast_to=object, body=json.loads(body), stream=True, stream_cls=kind)
+
+
+async def _events(response: "httpx2.Response") -> AsyncGenerator[Json, None]:
+    kind = response.headers.get("content-type", "")
+    if kind.startswith(("application/json", "text/html")):
+        message = f"{response.url.host} answers with {kind.partition(';')[0]}, not with a stream: is it a Messages API?"
+        raise ModelFailure(FailureKind.BAD_REQUEST, message)
+    decoder = EventDecoder()
+    async for piece in response.aiter_bytes():
+        try:
+            events = decoder.feed(piece)
+        except ValueError as error:
+            raise ModelFailure(FailureKind.TRANSPORT, f"the stream is damaged: {error}") from error
+        for event in events or (PING,):
+            yield event
+
+
+async def _cloud_events(opened: "AsyncStream[Any]") -> AsyncGenerator[Json, None]:  # Any: the provider's JSON
+    async for event in opened:
+        yield event

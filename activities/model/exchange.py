@@ -1,0 +1,278 @@
+"""One request to the model, from what waits to the assistant entry."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from pydantic import TypeAdapter
+
+from activities.model.failures import ModelFailure, backoff, masked
+from activities.model.flight import Flight, FlightFile, Past, Whole
+from activities.model.live import LiveFeed
+from activities.model.prices import cost_of
+from activities.model.request import Asking, body_bytes, head_bytes, is_thoughtless
+from activities.model.stream import Ended, Reply, receive
+from activities.model.views import ViewCache
+from activities.model.waiting import append_waiting, prompt_text
+from activities.stores.objects import get_many
+from activities.world import World
+from workflows.contracts.errors import FailureKind, StoreError
+from workflows.contracts.events import ExchangeEnded, ExchangeStarted, Happened, ModelRetry, Superseded, TurnStarted
+from workflows.contracts.messages import Block, Role, Text, ToolUse
+from workflows.contracts.model import CallRef, ModelReply, ModelRequest, StopReason, Usage
+from workflows.contracts.settings import SessionContext
+from workflows.contracts.transcript import MessageBody, canonical
+
+NO_JSON = "its input is no valid JSON"
+PROMPT_SHOWN = 4 * 1024
+NAME_LENGTH = 128
+
+_BLOCK: TypeAdapter[Block] = TypeAdapter(Block)
+
+
+@dataclass
+class Kept:
+    """The complete blocks of one reply, stored one by one as they end."""
+
+    blocks: list[Block] = field(default_factory=list)
+    digests: list[str] = field(default_factory=list)
+    started: str = ""
+    """When the provider began to answer; empty while it has not."""
+
+    @property
+    def is_worth(self) -> bool:
+        """A text or a call is among them: the request is not made again."""
+        return any(isinstance(block, ToolUse) or _is_text(block) for block in self.blocks)
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """One flight's work: its surroundings, what is asked, and what earlier attempts left."""
+
+    world: World
+    request: ModelRequest
+    context: SessionContext
+    views: ViewCache
+    flight: Flight
+    file: FlightFile
+    past: Past
+    attempt: int
+
+    async def reply(self) -> ModelReply:
+        """The reply that counts. Raises ModelFailure, whose delay watchers have been told; StoreError, ChainError."""
+        head = await append_waiting(self.world, self.request)
+        try:
+            whole = self.past.whole or await self._resumed() or await self._asked(head)
+        except ModelFailure as failure:
+            raise self._told(failure) from None
+        return await self._written(head, whole)
+
+    @property
+    def _asking(self) -> Asking:
+        return Asking.of(self.request, self.context)
+
+    async def _resumed(self) -> Whole | None:
+        """What an attempt that died had complete, as a reply that was cut off; None when that is worth nothing."""
+        try:
+            stored = await get_many(self.world.store, self.past.kept)
+        except StoreError:
+            # Only a hint from another host or disk: without it the model is asked again.
+            return None
+        kept = Kept([_BLOCK.validate_json(data) for data in stored], list(self.past.kept), self.past.started)
+        if not kept.is_worth:
+            return None
+        return self._cut_off(kept, self.past.usage, max(1, self.past.billed))
+
+    async def _asked(self, head: str) -> Whole:
+        body = await self._body(head)
+        await self._tell_start()
+        self.file.asked()
+        kept = Kept()
+        live = LiveFeed(self._publish, self.request, self.attempt)
+        reply = Reply(live, lambda usage: self._started(kept, usage), lambda block: self._keep(kept, block))
+        settings = self.context.settings
+        try:
+            await receive(self.world.model, body, settings.base_url, settings.idle_seconds, reply)
+        except ModelFailure:
+            if not kept.is_worth:
+                raise
+            return self._cut_off(kept, reply.usage, self.past.billed + 1)
+        except asyncio.CancelledError:
+            if not reply.is_stopped:
+                return await self._ended_early(kept, reply)
+        finally:
+            self.flight.is_landing = True
+            live.flush()
+        return await self._complete(kept, reply)
+
+    async def _body(self, head: str) -> bytes:
+        asking, world = self._asking, self.world
+        view = await self.views.at(self.request.session, asking.model, head, world.transcript, world.store)
+        may_think = not asking.thinking or not is_thoughtless(view.messages)
+        return body_bytes(head_bytes(self.context, asking, may_think=may_think), view.written)
+
+    async def _ended_early(self, kept: Kept, reply: Reply) -> Whole:
+        """The person interrupted: what was said so far stays said."""
+        if not self.flight.is_unwanted:
+            raise asyncio.CancelledError
+        if (partial := reply.partial_text()) is not None:
+            await self._keep(kept, partial)
+        if not kept.is_worth:
+            raise asyncio.CancelledError
+        return self._cut_off(kept, reply.usage, self.past.billed + 1)
+
+    def _started(self, kept: Kept, usage: Usage) -> None:
+        kept.started = _now()
+        self.file.started(usage, kept.started)
+        self.flight.say(self.past.billed + 1, kept.digests)
+
+    async def _keep(self, kept: Kept, block: Block) -> None:
+        digest = await self._put(block)
+        kept.blocks.append(block)
+        kept.digests.append(digest)
+        self.file.kept(digest)
+        self.flight.say(self.past.billed + 1, kept.digests)
+        if isinstance(block, ToolUse):
+            self._start_early(kept, block)
+
+    def _start_early(self, kept: Kept, use: ToolUse) -> None:
+        uses = [block.name for block in kept.blocks if isinstance(block, ToolUse)]
+        beside = {spec.name for spec in self.context.tools if spec.may_run_beside_others}
+        if beside.issuperset(uses):
+            self.world.start_early(self.world, self.request, self.context, len(uses) - 1, use)
+
+    async def _put(self, block: Block) -> str:
+        return await self.world.store.put(canonical(block.model_dump(mode="json")))
+
+    async def _complete(self, kept: Kept, reply: Reply) -> Whole:
+        """The reply as the model ended it; a call that the output limit cut off is marked and never run."""
+        stop = reply.stop or StopReason.END_TURN
+        limit = _limit(stop, self._asking.max_tokens)
+        ended = [*reply.ended]
+        if limit and ended and _is_cut(ended[-1]):
+            last = ended[-1].block
+            ended[-1] = Ended(last.model_copy(update={"input": {}, "cut_off": True}))
+        whole = Whole(
+            blocks=tuple([await self._put(each.block) for each in ended]),
+            stop=stop,
+            usage=reply.usage,
+            is_counted=reply.is_counted,
+            calls=self._refs(ended, limit),
+            unknown=self.past.billed + (not reply.is_counted),
+            attempt=self.attempt,
+            started=kept.started,
+            ended=_now(),
+        )
+        self.file.whole(whole)
+        return whole
+
+    def _cut_off(self, kept: Kept, usage: Usage, unknown: int) -> Whole:
+        whole = Whole(
+            blocks=tuple(kept.digests),
+            stop=StopReason.CUT_OFF,
+            usage=usage,
+            is_counted=usage != Usage(),
+            calls=self._refs([Ended(block) for block in kept.blocks], ""),
+            unknown=unknown,
+            attempt=self.attempt,
+            started=kept.started,
+            ended=_now(),
+        )
+        self.file.whole(whole)
+        return whole
+
+    def _refs(self, ended: Sequence[Ended], limit: str) -> tuple[CallRef, ...]:
+        beside = {spec.name for spec in self.context.tools if spec.may_run_beside_others}
+        return tuple(
+            CallRef(
+                tool=each.block.name[:NAME_LENGTH],
+                beside=each.block.name in beside,
+                broken=limit if each.block.cut_off else NO_JSON if each.is_no_json else "",
+            )
+            for each in ended
+            if isinstance(each.block, ToolUse)
+        )
+
+    async def _written(self, head: str, whole: Whole) -> ModelReply:
+        """Write the assistant entry; repeated, it writes the same."""
+        model, request = self._asking.model, self.request
+        blocks = tuple(_BLOCK.validate_json(data) for data in await get_many(self.world.store, whole.blocks))
+        cost = cost_of(model, whole.usage) if whole.is_counted else None
+        body = MessageBody(
+            role=Role.ASSISTANT,
+            blocks=blocks,
+            turn=request.turn,
+            exchange=request.exchange,
+            model=model,
+            stop=whole.stop,
+            usage=whole.usage if whole.is_counted else None,
+            cost=cost,
+            unknown=whole.unknown,
+            discards=request.discards,
+            attempt=whole.attempt,
+            started=whole.started,
+            ended=whole.ended,
+        )
+        new = await self.world.transcript.append(head, request.at, [body])
+        calls = len(whole.calls)
+        self._publish(ExchangeEnded(stop=whole.stop, usage=whole.usage, cost=cost, head=new, calls=calls))
+        return ModelReply(
+            head=new,
+            stop=whole.stop,
+            calls=whole.calls,
+            usage=whole.usage,
+            cost=cost,
+            is_empty=not any(isinstance(block, ToolUse) or _is_text(block) for block in blocks),
+            unknown=whole.unknown,
+            model="" if model == self.context.settings.model else model,
+        )
+
+    async def _tell_start(self) -> None:
+        request = self.request
+        if request.prompt and not self.past.is_told and not request.discards:
+            prompt = (await prompt_text(self.world, request)).encode()[:PROMPT_SHOWN].decode("utf-8", "ignore")
+            self._publish(TurnStarted(prompt=prompt))
+        if self.past.billed:
+            self._publish(Superseded(reason="the attempt before broke off"))
+        elif request.discards and not self.past.is_told:
+            reason = "the output limit cut the reply off; it is asked again with a higher one"
+            self._publish(Superseded(reason=reason, exchange=request.exchange - 1))
+        self._publish(ExchangeStarted(model=self._asking.model))
+
+    def _told(self, failure: ModelFailure) -> ModelFailure:
+        """The failure without keys and with the delay that the engine shall use; watchers are told both."""
+        message = masked(failure.message, self.world.environment)
+        is_final = not failure.retryable or self._is_last(failure)
+        seconds = None if is_final else failure.retry_after or backoff(self.attempt)
+        told = ModelRetry(failure=failure.kind, text=message, seconds=0 if is_final else seconds or 0, final=is_final)
+        self._publish(told)
+        return ModelFailure(failure.kind, message, seconds, retryable=not is_final)
+
+    def _is_last(self, failure: ModelFailure) -> bool:
+        """No further attempt is made: the engine's are spent, or another model waits for an overloaded one."""
+        overloads = self.request.overloads if failure.kind == FailureKind.OVERLOADED else 0
+        return self.attempt >= min(overloads or self.request.attempts, self.request.attempts)
+
+    def _publish(self, event: Happened) -> None:
+        where = {"turn": self.request.turn, "exchange": event.exchange or self.request.exchange}
+        self.world.publish(self.request.session, event.model_copy(update={**where, "attempt": self.attempt}))
+
+
+def _is_text(block: Block) -> bool:
+    return isinstance(block, Text) and bool(block.text.strip())
+
+
+def _is_cut(ended: Ended) -> bool:
+    return isinstance(ended.block, ToolUse) and (ended.is_empty_call or ended.is_no_json)
+
+
+def _limit(stop: StopReason, max_tokens: int) -> str:
+    """Why the last call of the reply may be broken; empty when the model ended it by itself."""
+    if stop == StopReason.MAX_TOKENS:
+        return f"cut off by the output limit of {max_tokens} tokens"
+    return "cut off by the end of the model's window" if stop == StopReason.WINDOW else ""
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

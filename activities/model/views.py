@@ -1,0 +1,131 @@
+"""The folded view of each conversation, grown by its new entries only; bounded in bytes over all sessions."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from activities.model.request import as_api
+from activities.stores.objects import ObjectStore
+from activities.transcript import Link, Transcript
+from workflows.contracts.messages import Message, RedactedThinking, Role, Thinking
+from workflows.contracts.transcript import Entry, MessageBody
+from workflows.core.view import fold
+
+Messages = tuple[Message, ...]
+
+MOST_BYTES = 64 * 1024 * 1024
+_FOLDED_IN_A_THREAD = 500
+"""Entries from which a fold would be felt by the other activities of the worker."""
+
+
+@dataclass(frozen=True)
+class View:
+    """What the model is shown at one head."""
+
+    head: str
+    n: int
+    """Place of the head in the chain."""
+    settled: Messages
+    """The part of the view that no later entry changes; it ends with what a user said."""
+    tail: tuple[Entry, ...]
+    """The entries behind it."""
+    messages: Messages
+    written: tuple[bytes, ...]
+    """Each message as the API's JSON."""
+    size: int
+    """Bytes of all of them."""
+
+
+class ViewCache:
+    """Views by session and model; a dropped one is read again from the store."""
+
+    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+        self.most_bytes = most_bytes
+        self.held_bytes = 0
+        self.read_entries = 0
+        """Entries that were read and folded so far."""
+        self._views: OrderedDict[tuple[str, str], View] = OrderedDict()
+
+    async def at(self, session: str, model: str, head: str, transcript: Transcript, store: ObjectStore) -> View:
+        """The view at that head for that model: another model's thoughts are not shown to it.
+
+        Raises StoreError or ChainError where the chain cannot be read.
+        """
+        known = self._views.get((session, model))
+        links = None if known is None else await transcript.since(head, known.n, known.head)
+        if links is None:
+            # Another branch, or too far behind: read afresh.
+            known, links = None, await transcript.read(head)
+        view = await _grown(known, links, model, store)
+        self.read_entries += len(links)
+        self._remember((session, model), view)
+        return view
+
+    def _remember(self, key: tuple[str, str], view: View) -> None:
+        if key in self._views:
+            self.held_bytes -= self._views.pop(key).size
+        self._views[key] = view
+        self.held_bytes += view.size
+        while self.held_bytes > self.most_bytes and self._views:
+            self.held_bytes -= self._views.popitem(last=False)[1].size
+
+
+async def _grown(known: View | None, links: Sequence[Link], model: str, store: ObjectStore) -> View:
+    if known is not None and not links:
+        return known
+    entries = [*(known.tail if known else ()), *(_without_foreign_thoughts(link.entry, model) for link in links)]
+    before = known.settled if known else ()
+    if len(entries) > _FOLDED_IN_A_THREAD:
+        settled, messages, tail = await asyncio.to_thread(_folded, before, entries)
+    else:
+        settled, messages, tail = _folded(before, entries)
+    kept = _same(known.messages, messages, len(before)) if known else 0
+    old = known.written[:kept] if known else ()
+    new = await as_api(messages[kept:], store)
+    size = known.size - sum(map(len, known.written[kept:])) if known else 0
+    last = links[-1]
+    return View(last.digest, last.entry.n, settled, tail, messages, (*old, *new), size + sum(map(len, new)))
+
+
+def _folded(before: Messages, entries: Sequence[Entry]) -> tuple[Messages, Messages, tuple[Entry, ...]]:
+    """What no later entry changes, the whole view, and the entries behind the former."""
+    place = _turning(entries)
+    settled = fold(before, entries[:place]) if place else before
+    return settled, fold(settled, entries[place:]), tuple(entries[place:])
+
+
+def _turning(entries: Sequence[Entry]) -> int:
+    """Place of the newest reply that follows a user's words: what is before it is settled; 0 when there is none."""
+    reply = 0
+    for place in range(len(entries) - 1, -1, -1):
+        match _speaker(entries[place]):
+            case Role.ASSISTANT:
+                reply = place
+            case Role.USER if reply:
+                return reply
+    return 0
+
+
+def _speaker(entry: Entry) -> Role | None:
+    said = fold((), (entry,))
+    return said[-1].role if said else None
+
+
+def _same(before: Messages, after: Messages, settled: int) -> int:
+    """How many messages at the beginning are the same; all settled ones are but the last, which may have grown."""
+    place = max(0, settled - 1)
+    while place < min(len(before), len(after)) and before[place] == after[place]:
+        place += 1
+    return place
+
+
+def _without_foreign_thoughts(entry: Entry, model: str) -> Entry:
+    """The entry without what only the model that thought it may be shown: its signature holds for that model."""
+    body = entry.body
+    if not isinstance(body, MessageBody) or body.role != Role.ASSISTANT or body.model in {"", model}:
+        return entry
+    blocks = tuple(block for block in body.blocks if not isinstance(block, Thinking | RedactedThinking))
+    if len(blocks) == len(body.blocks):
+        return entry
+    return entry.model_copy(update={"body": body.model_copy(update={"blocks": blocks})})
