@@ -77,7 +77,7 @@ def _reduced(screen: Screen, event: Event) -> Screen:  # noqa: C901, PLR0911, PL
 def _turn_started(screen: Screen, event: TurnStarted) -> Screen:
     if event.turn and event.turn <= screen.prompted:
         return screen
-    screen = _flushed(_withdrawn(screen))
+    screen = _flushed(_withdrawn(screen), event.exchange or _ANY)
     screen = replace(screen, turn=event.turn, prompted=event.turn, ended=None, phase="starting", retry=None)
     return _add(screen, Prompted(event.prompt, event.turn))
 
@@ -278,10 +278,10 @@ def _closed_tool(screen: Screen, run: ToolRun) -> Screen:
     return screen
 
 
-def _flushed(screen: Screen) -> Screen:
-    """Close every call, also those whose end never came."""
+def _flushed(screen: Screen, before: int = _ANY) -> Screen:
+    """Close every call of earlier exchanges, also those whose end never came."""
     for tool in screen.tools:
-        screen = _closed_tool(screen, tool)
+        screen = _closed_tool(screen, tool) if tool.exchange < before else screen
     return screen
 
 
