@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from activities.events import EventLog
+from activities.processes.spawn import spawn_runner
 from activities.stores.home import Home, Host
 from activities.stores.journal import Journal
 from activities.stores.objects import ObjectStore
@@ -20,7 +21,6 @@ from workflows.contracts.messages import ToolUse
 from workflows.contracts.model import ModelRequest
 from workflows.contracts.settings import SessionContext
 from workflows.contracts.tools import ToolOutcome
-
 
 log = logging.getLogger(__name__)
 
@@ -116,6 +116,8 @@ class World:
     """Safe calls started while their reply still streams, by effect key."""
     start_early: StartEarly = _never
     """Told of each complete tool use of a reply that still streams."""
+    start_runner: Callable[[Path], None] = spawn_runner
+    """Starts the runner of a command's folder and waits for its claim."""
     logs: dict[str, EventLog] = field(default_factory=dict)
     """Open event logs, by session."""
     read_files: dict[str, SeenFiles] = field(default_factory=dict)

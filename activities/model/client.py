@@ -5,7 +5,7 @@ import importlib
 import ipaddress
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -15,7 +15,7 @@ from workflows.contracts.errors import FailureKind
 
 if TYPE_CHECKING:
     import httpx2
-    from anthropic import AsyncAnthropic, AsyncAnthropicBedrock, AsyncAnthropicVertex, AsyncStream
+    from anthropic import AsyncAnthropic, AsyncAnthropicBedrock, AsyncAnthropicVertex
 
     Client = AsyncAnthropic | AsyncAnthropicBedrock | AsyncAnthropicVertex
 
@@ -52,7 +52,7 @@ class AnthropicEndpoint:
 
     @asynccontextmanager
     async def stream(self, body: bytes, base_url: str) -> AsyncIterator[AsyncIterator[Json]]:
-        """Send the body; yields the API's stream events as they come, a ping for bytes that complete none.
+        """Yields the API's events as they come, a ping for bytes that complete none; the first one asked for sends the body.
 
         `base_url` is a rehearsal model on loopback, or empty for the worker's own endpoint. Raises ModelFailure and
         the SDK's and its HTTP layer's own errors.
@@ -60,13 +60,8 @@ class AnthropicEndpoint:
         self._check(base_url)
         await self.warm()
         client, cloud = self._client(base_url)
-        opened = await _open(client, body, has_raw_body=not cloud)
-        events = _cloud_events(opened) if cloud else _events(opened.response)
-        try:
+        async with aclosing(_cloud_events(client, body) if cloud else _events(client, body)) as events:
             yield events
-        finally:
-            await events.aclose()
-            await opened.close()
 
     def _check(self, base_url: str) -> None:
         if base_url:
@@ -143,33 +138,39 @@ def _cloud_client(cloud: str) -> "Client":
         raise ModelFailure(FailureKind.NO_KEY, message) from error
 
 
-async def _open(client: "Client", body: bytes, *, has_raw_body: bool) -> "AsyncStream[object]":
-    """Send the request; its answer has begun."""
+async def _events(client: "Client", body: bytes) -> AsyncGenerator[Json, None]:
     from anthropic import AsyncStream
 
-    kind = AsyncStream[object]
-    if has_raw_body:
-        # The SDK would walk and write a long conversation anew for each request: 4 MB are sent as they are.
-        return await client.post(_ROUTE, cast_to=object, content=body, stream=True, stream_cls=kind)
-    # The clouds' clients move parts of the body into the URL.
-    return await client.post(_ROUTE, cast_to=object, body=json.loads(body), stream=True, stream_cls=kind)
+    # The SDK would walk and write a long conversation anew for each request: its bytes are sent as they are.
+    opened = await client.post(_ROUTE, cast_to=object, content=body, stream=True, stream_cls=AsyncStream[object])
+    async with opened:
+        _check_kind(opened.response)
+        decoder = EventDecoder()
+        async for piece in opened.response.aiter_bytes():
+            for event in _decoded(decoder, piece) or (PING,):
+                yield event
 
 
-async def _events(response: "httpx2.Response") -> AsyncGenerator[Json, None]:
+async def _cloud_events(client: "Client", body: bytes) -> AsyncGenerator[Json, None]:
+    from anthropic import AsyncStream
+
+    # The clouds' clients move parts of the body into the URL, and decode streams of their own.
+    kind = AsyncStream[Any]  # Any: the provider's JSON
+    opened = await client.post(_ROUTE, cast_to=object, body=json.loads(body), stream=True, stream_cls=kind)
+    async with opened:
+        async for event in opened:
+            yield event
+
+
+def _check_kind(response: "httpx2.Response") -> None:
     kind = response.headers.get("content-type", "")
     if kind.startswith(("application/json", "text/html")):
         message = f"{response.url.host} answers with {kind.partition(';')[0]}, not with a stream: is it a Messages API?"
         raise ModelFailure(FailureKind.BAD_REQUEST, message)
-    decoder = EventDecoder()
-    async for piece in response.aiter_bytes():
-        try:
-            events = decoder.feed(piece)
-        except ValueError as error:
-            raise ModelFailure(FailureKind.TRANSPORT, f"the stream is damaged: {error}") from error
-        for event in events or (PING,):
-            yield event
 
 
-async def _cloud_events(opened: "AsyncStream[Any]") -> AsyncGenerator[Json, None]:  # Any: the provider's JSON
-    async for event in opened:
-        yield event
+def _decoded(decoder: EventDecoder, piece: bytes) -> list[Json]:
+    try:
+        return decoder.feed(piece)
+    except ValueError as error:
+        raise ModelFailure(FailureKind.TRANSPORT, f"the stream is damaged: {error}") from error

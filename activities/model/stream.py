@@ -136,7 +136,8 @@ class Reply:
 async def receive(endpoint: ModelEndpoint, body: bytes, base_url: str, idle_seconds: float, reply: Reply) -> None:
     """Send the request and take the reply to its end. Raises ModelFailure; what came before stays in `reply`."""
     try:
-        async with watched(idle_seconds) as watch, endpoint.stream(body, base_url) as events:
+        # Watched only from when the request is sent: loading the SDK is no silence of the model.
+        async with endpoint.stream(body, base_url) as events, watched(idle_seconds) as watch:
             async for event in events:
                 watch.silent = 0.0
                 await reply.take(event)
