@@ -1,16 +1,19 @@
 """Append and read the chain of entries; appending twice is harmless."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 
 from pydantic import ValidationError
 
+from activities.stores.fetching import Fetching
 from activities.stores.objects import ObjectStore
 from workflows.contracts.errors import ChainError
-from workflows.contracts.transcript import PAGE_EVERY, PAGE_SPAN, Body, Entry, Page
+from workflows.contracts.transcript import PAGE_EVERY, PAGE_SPAN, Body, Entry, Page, digest_of
 
-_READS_AT_ONCE = 128
+_AHEAD = 256
+"""Entries that are asked for before they are reached."""
+_TAILS = 256
 
 
 @dataclass(frozen=True)
@@ -44,38 +47,41 @@ class Transcript:
         self._tails: dict[str, Tail] = {}
 
     async def append(self, head: str, at: str, bodies: Sequence[Body]) -> str:
-        """Write one entry for each body behind `head`; the new head."""
+        """Write one entry for each body behind `head`; the new head, once everything before it is kept."""
         tail = await self._tail(head)
+        objects: list[bytes] = []
         for body in bodies:
-            entry = Entry(n=tail.n, parent=tail.head, page=tail.page, at=at, body=body)
-            tail = await self._grown(tail, await self._store.put(entry.encoded()))
+            data = Entry(n=tail.n, parent=tail.head, page=tail.page, at=at, body=body).encoded()
+            objects.append(data)
+            tail = _grown(tail, digest_of(data), objects)
+        await asyncio.gather(*(self._store.put(data) for data in objects))
         self._remember(tail)
         return tail.head
 
     async def entry(self, digest: str) -> Entry:
         """One entry. Raises StoreError or ChainError."""
-        return _parsed(digest, await self._store.get(digest))
+        return parsed_entry(digest, await self._store.get(digest))
 
     async def digests(self, head: str) -> list[str]:
         """Names of all entries up to `head`, oldest first."""
-        names, _page = await self._recent(head)
-        return [*await self._paged(_page), *names]
+        names = await self._names(head, 0, lambda _names: None)
+        return [names[n] for n in range(len(names))]
 
     async def read(self, head: str) -> list[Link]:
         """All entries up to `head`, oldest first, each checked to fit where the chain names it."""
         return [link async for link in self.walk(head)]
 
     async def walk(self, head: str, after: int = -1) -> AsyncIterator[Link]:
-        """Entries up to `head` with `n` > `after`, oldest first, fetched side by side."""
-        digests = await self.digests(head)
-        wanted = digests[after + 1 :]
-        for start in range(0, len(wanted), _READS_AT_ONCE):
-            batch = wanted[start : start + _READS_AT_ONCE]
-            entries = await asyncio.gather(*(self.entry(digest) for digest in batch))
-            for offset, (digest, entry) in enumerate(zip(batch, entries, strict=True)):
-                n = after + 1 + start + offset
-                _check_place(digest, entry, n, digests[n - 1] if n else "")
-                yield Link(digest, entry)
+        """Entries up to `head` with `n` > `after`, oldest first; their reads overlap with the search for names."""
+        async with Fetching(self._store) as fetching:
+            names = await self._names(head, after, fetching.begin)
+            first, end = max(after + 1, 0), max(names, default=-1) + 1
+            for n in range(first, end):
+                if n == first or n % _AHEAD == 0:
+                    fetching.begin(names[ahead] for ahead in range(n, min(n + 2 * _AHEAD, end)))
+                entry = parsed_entry(names[n], await fetching.take(names[n]))
+                _check_place(names[n], entry, n, names[n - 1] if n else "")
+                yield Link(names[n], entry)
 
     async def since(self, head: str, known: int, known_digest: str) -> list[Link] | None:
         """Entries behind the one at place `known`, oldest first; None when `head` does not continue it closely."""
@@ -89,73 +95,75 @@ class Transcript:
             digest = entry.parent
         return links[::-1] if digest == known_digest else None
 
-    async def _recent(self, head: str) -> tuple[list[str], str]:
-        """Names since the newest page before `head`, oldest first, and that page."""
-        names: list[str] = []
-        digest, page = head, ""
-        while digest:
-            entry = await self.entry(digest)
-            if not names:
-                page = entry.page
-            names.append(digest)
-            if entry.n % PAGE_EVERY == 0:
-                break
-            digest = entry.parent
-        return names[::-1], page
-
-    async def _paged(self, page: str) -> list[str]:
-        stretches: list[tuple[str, ...]] = []
-        while page:
-            read = await self._page(page)
-            stretches.append(read.digests)
-            page = read.before
-        return [digest for stretch in reversed(stretches) for digest in stretch]
-
-    async def _page(self, digest: str) -> Page:
+    async def _names(self, head: str, lowest: int, found: Callable[[list[str]], None]) -> dict[int, str]:
+        """Names up to `head` by place, down to `lowest` at least; each stretch is told as soon as it is found."""
+        if not head:
+            return {}
+        last = await self.entry(head)
+        paged = asyncio.ensure_future(self._paged(last.page, last.n - last.n % PAGE_EVERY, lowest, found))
         try:
-            return Page.model_validate_json(await self._store.get(digest))
-        except ValidationError as error:
-            raise ChainError(f"object {digest} is no page of a transcript: {error.errors()[0]['msg']}") from error
+            names = await self._recent(head, last)
+            found(list(names.values()))
+            return names | await paged
+        finally:
+            paged.cancel()
+            await asyncio.gather(paged, return_exceptions=True)
+
+    async def _recent(self, head: str, last: Entry) -> dict[int, str]:
+        """Names behind the newest page before `head`: only their parents tell them."""
+        names = {last.n: head}
+        entry = last
+        while entry.n % PAGE_EVERY:
+            names[entry.n - 1] = entry.parent
+            below = await self.entry(entry.parent)
+            _check_place(entry.parent, below, entry.n - 1, below.parent)
+            entry = below
+        return names
+
+    async def _paged(self, page: str, end: int, lowest: int, found: Callable[[list[str]], None]) -> dict[int, str]:
+        """Names that the page and those before it list, from `end` down to `lowest` at least."""
+        names: dict[int, str] = {}
+        while end > max(lowest, 0):
+            read = await self.page(page)
+            if read.first + len(read.digests) != end or read.first >= end:
+                raise ChainError(f"page {page or 'without a name'} does not list the entries before number {end}")
+            names |= dict(enumerate(read.digests, read.first))
+            found([digest for n, digest in enumerate(read.digests, read.first) if n >= lowest])
+            page, end = read.before, read.first
+        return names
+
+    async def page(self, digest: str) -> Page:
+        """One page. Raises StoreError or ChainError."""
+        return parsed_page(digest, await self._store.get(digest))
 
     async def _tail(self, head: str) -> Tail:
         if not head:
             return Tail(head="", n=0, page="", full="", digests=())
-        if found := self._tails.get(head):
-            return found
-        names, page = await self._recent(head)
-        since = list(names)
-        full, digests = "", ()
-        if page:
-            read = await self._page(page)
-            is_full = len(read.digests) == PAGE_SPAN
-            full = page if is_full else read.before
-            digests = () if is_full else read.digests
+        if known := self._tails.get(head):
+            return known
         last = await self.entry(head)
-        tail = Tail(head=head, n=last.n + 1, page=page, full=full, digests=(*digests, *since))
-        return await self._paged_tail(tail)
-
-    async def _grown(self, tail: Tail, digest: str) -> Tail:
-        grown = Tail(digest, tail.n + 1, tail.page, tail.full, (*tail.digests, digest))
-        return await self._paged_tail(grown)
-
-    async def _paged_tail(self, tail: Tail) -> Tail:
-        if tail.n % PAGE_EVERY:
-            return tail
-        page = await self._store.put(
-            Page(first=tail.n - len(tail.digests), before=tail.full, digests=tail.digests).encoded()
-        )
-        if len(tail.digests) < PAGE_SPAN:
-            return Tail(tail.head, tail.n, page, tail.full, tail.digests)
-        return Tail(tail.head, tail.n, page, page, ())
+        recent = await self._recent(head, last)
+        full, digests = "", tuple(recent[n] for n in sorted(recent))
+        if last.page:
+            read = await self.page(last.page)
+            is_full = len(read.digests) == PAGE_SPAN
+            full = last.page if is_full else read.before
+            digests = digests if is_full else (*read.digests, *digests)
+        objects: list[bytes] = []
+        tail = _paged_tail(Tail(head, last.n + 1, last.page, full, digests), objects)
+        # Whoever wrote this head may have died before its page was written.
+        await asyncio.gather(*(self._store.put(data) for data in objects))
+        return tail
 
     def _remember(self, tail: Tail) -> None:
         self._tails.pop(tail.head, None)
         self._tails[tail.head] = tail
-        while len(self._tails) > 256:
+        while len(self._tails) > _TAILS:
             self._tails.pop(next(iter(self._tails)))
 
 
-def _parsed(digest: str, data: bytes) -> Entry:
+def parsed_entry(digest: str, data: bytes) -> Entry:
+    """The entry that these bytes are; ChainError when they are none."""
     try:
         return Entry.model_validate_json(data)
     except ValidationError as error:
@@ -163,8 +171,32 @@ def _parsed(digest: str, data: bytes) -> Entry:
         raise ChainError(f"object {digest} is no entry of a transcript: {problem['loc']}: {problem['msg']}") from error
 
 
+def parsed_page(digest: str, data: bytes) -> Page:
+    """The page that these bytes are; ChainError when they are none."""
+    try:
+        return Page.model_validate_json(data)
+    except ValidationError as error:
+        raise ChainError(f"object {digest} is no page of a transcript: {error.errors()[0]['msg']}") from error
+
+
+def _grown(tail: Tail, digest: str, objects: list[bytes]) -> Tail:
+    return _paged_tail(Tail(digest, tail.n + 1, tail.page, tail.full, (*tail.digests, digest)), objects)
+
+
+def _paged_tail(tail: Tail, objects: list[bytes]) -> Tail:
+    """The same tail with the page that is due after it, whose bytes are added to `objects`."""
+    if tail.n % PAGE_EVERY:
+        return tail
+    objects.append(Page(first=tail.n - len(tail.digests), before=tail.full, digests=tail.digests).encoded())
+    page = digest_of(objects[-1])
+    if len(tail.digests) < PAGE_SPAN:
+        return Tail(tail.head, tail.n, page, tail.full, tail.digests)
+    return Tail(tail.head, tail.n, page, page, ())
+
+
 def _check_place(digest: str, entry: Entry, n: int, parent: str) -> None:
     if entry.n != n or entry.parent != parent:
         raise ChainError(
-            f"entry {digest} says it is number {entry.n} after {entry.parent or 'nothing'}, not {n} after {parent}"
+            f"entry {digest} says it is number {entry.n} after {entry.parent or 'nothing'}, "
+            f"not {n} after {parent or 'nothing'}"
         )

@@ -1,6 +1,8 @@
 """catalogs -> Worker."""
 
+from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 
 from temporalio.client import Client
 from temporalio.worker import Worker
@@ -32,7 +34,9 @@ _SHUTDOWN = timedelta(seconds=10)
 _PASSED_THROUGH = ("workflows", "pydantic", "cryptography", "_cffi_backend", "annotated_types", "typing_inspection")
 
 
-def make_world(home: Home, store: ObjectStore, client: Client, environment: dict[str, str]) -> World:
+def make_world(
+    home: Home, store: ObjectStore, client: Client, environment: dict[str, str], start_runner: Callable[[Path], None]
+) -> World:
     """The surroundings of this worker."""
     cached = CachedStore(store, STORE_CACHE)
     return World(
@@ -46,6 +50,7 @@ def make_world(home: Home, store: ObjectStore, client: Client, environment: dict
         beat=current_beat,
         environment=environment,
         start_early=start_early,
+        start_runner=start_runner,
     )
 
 

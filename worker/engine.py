@@ -140,6 +140,12 @@ def down(
         return tuple(process.pid for process in parts)
 
 
+def _polls(home: Home, worker: Identity) -> bool:
+    """Whether the supervisor's worker, or the one that it keeps, has said so of itself."""
+    health = read_health(home)
+    return health.is_polling and worker in {health.process, health.keeper}
+
+
 def status(home: Home) -> EngineStatus:
     """What runs now; asks the server, changes nothing."""
     state = _readable_state(home)
@@ -149,7 +155,7 @@ def status(home: Home) -> EngineStatus:
     return EngineStatus(
         home=str(home.root),
         is_serving=answers and state.is_serving,
-        is_polling=worker_runs and read_health(home).process == state.worker.identity,
+        is_polling=worker_runs and _polls(home, state.worker.identity),
         address=state.address,
         http_url=http_base(state),
         ui_url=state.ui_url,

@@ -24,6 +24,8 @@ class WorkerHealth:
     """Its name at the Temporal server, as in the list of pollers."""
     ready_at: float = 0.0
     """Seconds since 1970 when it began to poll."""
+    keeper: Identity = NOBODY
+    """The process that started it and starts its successor: what a supervisor sees as the worker."""
 
     @property
     def is_polling(self) -> bool:
@@ -52,7 +54,14 @@ def worker_lock(home: Home, wait_s: float = 2.0) -> Iterator[None]:
 def announce_ready(home: Home, identity: str = "") -> None:
     """Tell everybody that this process polls now; said again after each start."""
     me = identify(os.getpid())
-    told = {"pid": me.pid, "start_mark": me.start_mark, "identity": identity, "ready_at": time.time()}
+    keeper = identify(os.getppid())
+    told = {
+        "pid": me.pid,
+        "start_mark": me.start_mark,
+        "identity": identity,
+        "ready_at": time.time(),
+        "keeper": [keeper.pid, keeper.start_mark],
+    }
     write_atomic(_announcement(home), json.dumps(told).encode())
 
 
@@ -67,8 +76,9 @@ def read_health(home: Home) -> WorkerHealth:
     try:
         told = json.loads(_announcement(home).read_bytes())
         process = Identity(int(told["pid"]), str(told["start_mark"]))
-        return WorkerHealth(process, str(told["identity"]), float(told["ready_at"]))
-    except (OSError, ValueError, TypeError, KeyError):
+        pid, mark = told.get("keeper") or (0, "")
+        return WorkerHealth(process, str(told["identity"]), float(told["ready_at"]), Identity(int(pid), str(mark)))
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return WorkerHealth()
 
 

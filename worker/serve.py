@@ -10,6 +10,7 @@ from contextlib import AsyncExitStack
 from temporalio.client import Client
 
 from activities.model.client import AnthropicEndpoint
+from activities.processes.warm import WarmStart
 from activities.stores.home import Home
 from activities.stores.objects import open_store
 from activities.world import World
@@ -17,6 +18,7 @@ from worker.assemble import make_workers, make_world
 from worker.connection import connect, resolve_address
 from worker.health import announce_ready, withdraw, worker_lock
 from worker.leftovers import end_orphans, give_back
+from worker.successor import Keeper
 from workflows.contracts.errors import UserError
 
 log = logging.getLogger("worker")
@@ -26,8 +28,12 @@ _LAST_WORD = 12.0
 
 
 def main() -> int:
-    """Run the worker of this PERDURE_HOME; the exit code."""
+    """Run the worker of this PERDURE_HOME, and another one whenever it is killed; the exit code."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    return Keeper().keep(_work)
+
+
+def _work() -> int:
     try:
         asyncio.run(_serve())
     except UserError as error:
@@ -44,9 +50,10 @@ async def _serve() -> None:
         client = await connect(resolve_address(os.environ, home), identity)
         store = open_store(home.store_url())
         await store.store_id()
-        world = make_world(home, store, client, dict(os.environ))
-        await give_back(client, world)
-        await _poll(client, world, identity)
+        with WarmStart() as start_runner:
+            world = make_world(home, store, client, dict(os.environ), start_runner)
+            await give_back(client, world)
+            await _poll(client, world, identity)
 
 
 async def _poll(client: Client, world: World, identity: str) -> None:

@@ -11,7 +11,6 @@ from typing import TypeVar
 from pydantic import JsonValue
 
 from activities.stores.digests import digest_of
-from activities.stores.files import make_folder
 from activities.stores.regular_files import (
     Version,
     digest_of_file,
@@ -81,12 +80,6 @@ def check_seen(call: Call, path: Path, before: Version) -> None:
         )
 
 
-def note_seen(call: Call, path: Path, digest: str) -> None:
-    """Remember how the session has seen this file; also for a session that has no folder in the journal yet."""
-    make_folder(call.record.path.parent)
-    call.seen.note(path, digest)
-
-
 async def carry_out(call: Call, change: Change) -> ToolOutcome:
     """Do it, and tell it even when the call is cancelled meanwhile: what is begun is finished."""
     return await _finished(_carry_out(call, change))
@@ -126,7 +119,7 @@ def _write(call: Call, change: Change, plan: dict[str, object]) -> None:
 
 def _settle(call: Call, path: Path, digest: str) -> None:
     remove_leftover(path, call.key)
-    note_seen(call, path, digest)
+    call.seen.note(path, digest)
 
 
 async def _finished(work: Coroutine[object, object, Given]) -> Given:

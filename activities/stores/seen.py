@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from activities.stores.files import append_line, read_lines
+from activities.stores.files import append_line, make_folder, read_lines
 
 
 class SeenFiles:
@@ -24,6 +24,7 @@ class SeenFiles:
         """Remember how the file looks now."""
         if self._load().get(str(path)) == digest:
             return
+        make_folder(self._path.parent)
         append_line(self._path, json.dumps({"path": str(path), "sha256": digest}).encode())
         self._load()[str(path)] = digest
 

@@ -102,7 +102,7 @@ async def _run_once(told: Told, call: Call, tool: AnyTool, given: ToolInput) -> 
         call.record.write_intent({"tool": tool.name, "at": told.request.at, "digest": told.at.digest})
     told.started(clean(tool.summary(given))[:300])
     call = told.with_progress(call)
-    outcome = await taken_early(call) or await _until_cancelled(told, call, tool, given)
+    outcome = await _until_cancelled(told, call, tool, given)
     outcome = await trim(outcome, tool.result_limit, told.world.store)
     return Ended(outcome, "unknown" if outcome.status == CallStatus.UNKNOWN else crash)
 
@@ -129,7 +129,7 @@ async def _until_cancelled(told: Told, call: Call, tool: AnyTool, given: ToolInp
 
 async def _outcome(tool: AnyTool, call: Call, given: ToolInput) -> ToolOutcome:
     try:
-        return await tool.run(call, given)
+        return await taken_early(call) or await tool.run(call, given)
     except (ToolError, UserError) as error:
         return failed(str(error))
     except Exception as error:

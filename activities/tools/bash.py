@@ -66,7 +66,7 @@ class Bash(Tool[Input]):
             call.progress(read_tail(folder, PROGRESS_BYTES), progress.stored_bytes)
 
         try:
-            end = await run_command(folder, spec, tell)
+            end = await run_command(folder, spec, tell, call.world.start_runner)
         except OSError as error:
             raise ToolError(f"The command could not be started: {error}. It did not run.") from error
         return await outcome_of(call, given.command, spec, end)

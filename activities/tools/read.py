@@ -9,7 +9,6 @@ from pathlib import Path
 
 from pydantic import Field, JsonValue
 
-from activities.safety.changes import note_seen
 from activities.safety.paths import located, named, own_findings
 from activities.stores.digests import digest_of
 from activities.stores.notebooks import parse_notebook
@@ -118,7 +117,7 @@ def _look(call: Call, given: Input, stop: threading.Event) -> _Look:
     if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
         look.text += "\n[The file changed while it was read. Read it again before changing it.]"
     elif seen.digest:
-        note_seen(call, path, seen.digest)
+        call.seen.note(path, seen.digest)
     return look
 
 
@@ -134,7 +133,7 @@ def _unsized(call: Call, path: Path, descriptor: int, given: Input) -> _Look:
         data = data or b"[nothing to read at the moment]"
     if not data:
         digest = digest_of(b"")
-        note_seen(call, path, digest)
+        call.seen.note(path, digest)
         return _Look(path, digest, f"{shown(path)} exists and is empty (0 bytes).", (), {"lines": 0})
     text, facts = _page(read_page(text_of(data), given.offset or 1, given.limit), given)
     return _Look(path, "", text, (), facts)

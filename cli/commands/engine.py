@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from worker import engine, target
+from worker.commands_left import end_commands
 from worker.engine import Home
 from workflows.contracts.errors import ExitCode
 
@@ -19,9 +20,8 @@ if TYPE_CHECKING:  # Rich is loaded where something is drawn
 WORKER_LIMIT_S = 20.0
 """How long `up` waits for the worker before it says that it is still starting."""
 
-BEFORE_END: tuple[Callable[[Home], None], ...] = ()
-AFTER_END: tuple[Callable[[Home], None], ...] = ()
-"""What `down` calls to end commands that outlive a worker, before and after server and worker are ended."""
+ENDS_COMMANDS: tuple[Callable[[Home], None], ...] = (end_commands,)
+"""What `down` calls to end commands that outlive a worker: before its end, and after it for what it still started."""
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -39,7 +39,7 @@ def up() -> None:
 
 def down() -> None:
     """End the engine and everything it started; sessions go on at the next `perdure up`."""
-    ended = engine.down(Home.from_environment(), BEFORE_END, AFTER_END)
+    ended = engine.down(Home.from_environment(), ENDS_COMMANDS, ENDS_COMMANDS)
     print("The engine is down." if ended else "The engine was not up.")
 
 
