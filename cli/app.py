@@ -1,0 +1,124 @@
+"""The command line: one line per command; what a mistake becomes, and with which exit code."""
+
+import os
+import sys
+from typing import NamedTuple
+
+TAGLINE = "A coding agent whose every move survives."
+
+
+class Listing(NamedTuple):
+    """One command: where it is, under which heading it is listed, and what for."""
+
+    name: str
+    place: str
+    """Module under cli.commands, and function."""
+    heading: str
+    caption: str
+
+
+COMMANDS = (
+    Listing("run", "run:run", "Work", "Start a session with a prompt and watch it."),
+    Listing("send", "run:send", "Work", "Give a session another prompt."),
+    Listing("watch", "watch:watch", "Work", "Join a session, late or live."),
+    Listing("stop", "sessions:stop", "Work", "Interrupt what a session does now."),
+    Listing("close", "sessions:close", "Work", "End a session for good."),
+    Listing("ls", "sessions:ls", "Look", "List sessions."),
+    Listing("show", "sessions:show", "Look", "Show one session."),
+    Listing("audit", "audit:audit", "Look", "Show every step of a session, and verify it."),
+    Listing("approvals", "approvals:approvals", "Decide", "List the questions that wait for you."),
+    Listing("approve", "approvals:approve", "Decide", "Allow what a session asks for."),
+    Listing("deny", "approvals:deny", "Decide", "Refuse what a session asks for."),
+    Listing("up", "engine:up", "Engine", "Start server and worker in the background."),
+    Listing("down", "engine:down", "Engine", "End them; sessions go on at the next start."),
+    Listing("status", "engine:status", "Engine", "Show what runs, and where."),
+    Listing("doctor", "doctor:doctor", "Engine", "Look for what is wrong with this set-up."),
+    Listing("worker", "worker:worker", "Engine", "Run a worker for a fleet, in the foreground."),
+    Listing("demo", "demo:demo", "Engine", "See a session survive a crash; needs no key."),
+)
+
+EPILOG = """\
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 denied or needs approval, 4 exchange limit, 5 engine unreachable,
+6 budget, 7 key or request refused, 8 model unreachable, 9 still running (detached), 130 interrupted, 143 terminated."""
+
+
+def main() -> int:
+    """Run the command of this process's arguments; its exit code."""
+    words = sys.argv[1:]
+    if words in (["--version"], ["-V"]):
+        print(f"perdure {_version()}")
+        return 0
+    try:
+        return _called(words)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # Whoever read the output has left; Python's own last flush would complain again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def _called(words: list[str]) -> int:
+    from cli.commands_on_demand import program, usage_message
+    from workflows.contracts.errors import PerdureError, UserError
+
+    try:
+        code = program(COMMANDS, TAGLINE, EPILOG)(words, prog_name="perdure", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except UserError as error:
+        return _complain(words, str(error), error.exit_code, error.reason)
+    except PerdureError as error:
+        return _complain(words, str(error), 1, type(error).__name__)
+    except (KeyboardInterrupt, BrokenPipeError):
+        raise
+    except Exception as error:
+        message = usage_message(error)
+        if message:
+            return _complain(words, message, 2, "usage")
+        if os.environ.get("PERDURE_DEBUG"):
+            raise
+        return _complain(words, _fault(error), 1, "fault")
+
+
+def _complain(words: list[str], message: str, code: int, reason: str) -> int:
+    """Say it in one line; where JSON was asked for, as an object on stdout too."""
+    print(f"perdure: {' '.join(message.split())}", file=sys.stderr)
+    if _wants_json(words):
+        import json
+
+        told = {"type": "result", "status": "error", "is_error": True, "reason": reason, "error": message}
+        print(json.dumps({**told, "exit_code": code}), flush=True)
+    return code
+
+
+def _wants_json(words: list[str]) -> bool:
+    pairs = zip(words, [*words[1:], ""], strict=True)
+    return any(
+        word == "--json" or (word.startswith("--output-format=") and word.endswith("json"))
+        or (word == "--output-format" and value.endswith("json"))
+        for word, value in pairs
+    )  # fmt: skip
+
+
+def _fault(error: Exception) -> str:
+    from worker.engine import Home
+
+    logs = Home.from_environment().logs
+    return (
+        f"perdure has a fault: {type(error).__name__}: {str(error)[:300]}. PERDURE_DEBUG=1 shows where; "
+        f"the logs of server and worker are in {logs}."
+    )
+
+
+def _version() -> str:
+    # A look at the folder's names takes a millisecond, importlib.metadata a hundred.
+    for folder in sys.path:
+        try:
+            names = os.listdir(folder or ".")  # noqa: PTH208 - pathlib takes longer than all the rest
+        except OSError:
+            continue
+        for name in names:
+            if name.startswith("perdure-") and name.endswith(".dist-info"):
+                return name.removeprefix("perdure-").removesuffix(".dist-info")
+    return "of unknown version"

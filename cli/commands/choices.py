@@ -1,0 +1,164 @@
+"""What a person chose for a session: flags and environment become settings, or a line that says what is wrong."""
+
+import os
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from workflows.contracts.errors import UsageError
+from workflows.contracts.permissions import Mode, Rules, Unattended
+from workflows.contracts.settings import DEFAULT_MODEL, SessionSettings, Thresholds
+from workflows.core.permission_rules import parse
+
+REHEARSAL = "rehearsal:"
+MOST_FALLBACKS = 3
+MOST_STDIN_BYTES = 10_000_000
+_WORD = re.compile(r"[^\s,()]+(?:\([^()]*(?:\([^()]*\)[^()]*)*\))?|\S")
+
+
+@dataclass(frozen=True)
+class Choices:
+    """The flags of `perdure run`, as they were typed."""
+
+    model: str = ""
+    fallback_model: str = ""
+    permission_mode: str = ""
+    allowed_tools: tuple[str, ...] = ()
+    disallowed_tools: tuple[str, ...] = ()
+    tools: str = ""
+    max_turns: int = 0
+    max_budget_usd: float = 0.0
+    max_retries: int = 0
+    system_prompt: str = ""
+    append_system_prompt: str = ""
+    idle_seconds: float = 0.0
+    unattended: str = ""
+    detach: bool = False
+    is_print: bool = False
+
+    def scenario(self, environment: Mapping[str, str]) -> Path | None:
+        """The scenario file that `--model rehearsal:FILE` names; UsageError when it is not there."""
+        model = self.named_model(environment)
+        if not model.startswith(REHEARSAL):
+            return None
+        path = Path(model.removeprefix(REHEARSAL)).expanduser()
+        if not path.is_file():
+            raise UsageError(f"There is no scenario file {path}: --model rehearsal:FILE needs one.")
+        return path.absolute()
+
+    def named_model(self, environment: Mapping[str, str]) -> str:
+        """The model as flag or environment name it, else the default one."""
+        named = (self.model, environment.get("PERDURE_MODEL"), environment.get("ANTHROPIC_MODEL"))
+        return next((name for name in named if name), DEFAULT_MODEL)
+
+    def settings(self, environment: Mapping[str, str], base_url: str = "") -> SessionSettings:
+        """The settings of the session; UsageError for a choice that cannot be."""
+        model = "rehearsal" if base_url else self.named_model(environment)
+        chosen = SessionSettings(
+            model=model,
+            mode=self.mode(),
+            rules=Rules(
+                allow=_rules("--allowed-tools", self.allowed_tools),
+                deny=_rules("--disallowed-tools", self.disallowed_tools),
+            ),
+            unattended=self.unattended_kind(),
+            tools=tuple(split_words([self.tools])),
+            system_prompt=self.system_prompt,
+            append_system_prompt=self.append_system_prompt,
+            base_url=base_url,
+        )
+        if self.idle_seconds < 0:
+            raise UsageError("--idle-seconds is a number of seconds above 0.")
+        return chosen.model_copy(update={"idle_seconds": self.idle_seconds}) if self.idle_seconds else chosen
+
+    def thresholds(self) -> Thresholds:
+        """The limits of the session; UsageError for one that cannot be."""
+        for flag, value in (
+            ("--max-turns", self.max_turns), ("--max-budget-usd", self.max_budget_usd),
+            ("--max-retries", self.max_retries),
+        ):  # fmt: skip
+            if value < 0:
+                raise UsageError(f"{flag} cannot be below 0.")
+        fallbacks = tuple(split_words([self.fallback_model]))
+        if len(fallbacks) > MOST_FALLBACKS:
+            raise UsageError(f"--fallback-model takes at most {MOST_FALLBACKS} models; {len(fallbacks)} are named.")
+        limits = Thresholds(
+            exchanges_per_turn=self.max_turns,
+            budget=round(self.max_budget_usd * 1_000_000),
+            fallback_models=fallbacks,
+        )
+        return limits.model_copy(update={"model_attempts": self.max_retries}) if self.max_retries else limits
+
+    def mode(self) -> Mode:
+        """The standing permission setting."""
+        try:
+            return Mode(self.permission_mode) if self.permission_mode else Mode.DEFAULT
+        except ValueError:
+            modes = ", ".join(mode.value for mode in Mode)
+            raise UsageError(f"There is no permission mode {self.permission_mode!r}: choose one of {modes}.") from None
+
+    def unattended_kind(self) -> Unattended:
+        """What happens to a question: somebody attends unless `--detach`, `--print` or `--unattended` was said."""
+        if self.unattended not in {"", "deny", "wait"}:
+            raise UsageError("--unattended is deny or wait.")
+        if self.unattended:
+            return Unattended(self.unattended)
+        return Unattended.DENY if self.detach or self.is_print else Unattended.NO
+
+    def gives_rights(self) -> bool:
+        """Whether the session may do more than one that was started without flags."""
+        return bool(self.allowed_tools) or self.mode() in {Mode.ACCEPT_EDITS, Mode.BYPASS}
+
+
+def split_words(texts: Iterable[str]) -> list[str]:
+    """The items of comma- or blank-separated lists; a bracket keeps its blanks: `Bash(git *),Edit`."""
+    return [word for text in texts for word in _WORD.findall(text) if word != ","]
+
+
+def _rules(flag: str, texts: tuple[str, ...]) -> tuple[str, ...]:
+    words = split_words(texts)
+    wrong = next((word for word in words if parse(word) is None), "")
+    if wrong:
+        raise UsageError(f"{flag}: {wrong!r} is no rule; write Tool or Tool(what), such as Edit or 'Bash(git status)'.")
+    return tuple(words)
+
+
+def folder_of(cwd: str) -> str:
+    """The session's folder, absolute; UsageError when it cannot be worked in."""
+    try:
+        folder = Path(cwd).expanduser().absolute() if cwd else Path.cwd()
+        if not folder.is_dir():
+            raise UsageError(f"There is no folder {folder}: --cwd names the one to work in.", reason="no_folder")
+    except OSError as error:
+        raise UsageError(f"The folder {cwd or '.'} cannot be used: {error.strerror}.", reason="no_folder") from error
+    if not os.access(folder, os.R_OK | os.X_OK):
+        raise UsageError(f"The folder {folder} cannot be read: permission denied.", reason="no_folder")
+    return str(folder.resolve())
+
+
+def prompt_of(words: Iterable[str] | None) -> str:
+    """The prompt from the arguments, or from standard input when there are none or `-`."""
+    text = " ".join(words or ())
+    if text and text != "-":
+        return text
+    if text != "-" and sys.stdin.isatty():
+        raise UsageError('What is to be done? perdure run "…", or give the prompt on standard input.')
+    data = sys.stdin.buffer.read(MOST_STDIN_BYTES + 1)
+    if len(data) > MOST_STDIN_BYTES:
+        raise UsageError("The prompt is over 10 MB; put it into a file instead.")
+    return data.decode("utf-8", "replace")
+
+
+def detached_notice(session: str, chosen: SessionSettings) -> str:
+    """What is told of a session that nobody attends, before it runs."""
+    if chosen.unattended == Unattended.WAIT:
+        return f"Session {session} goes on without you; questions wait: `perdure approvals` lists them."
+    if chosen.mode == Mode.BYPASS:
+        return f"Session {session} goes on without you; mode bypassPermissions allows what no rule forbids."
+    allowed = f", except {', '.join(chosen.rules.allow)}" if chosen.rules.allow else ""
+    return (
+        f"Session {session} goes on without you: what mode {chosen.mode} would ask you about is denied{allowed}. "
+        "--permission-mode, --allowed-tools and --unattended wait change that."
+    )

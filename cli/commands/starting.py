@@ -1,0 +1,128 @@
+"""Start a session: what must be there first, what is kept, and who watches it then."""
+
+import os
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from cli.commands.attending import Attended, attend, say
+from cli.commands.choices import Choices, detached_notice
+from cli.display.results import json_line
+from cli.gateway import open_sessions
+from cli.sender import Sender, title_of
+from cli.signing import new_request, public_key
+from worker import engine, model_keys
+from worker.engine import Home
+from worker.rehearsals import start_rehearsal
+from worker.target import named_server
+from workflows.contracts.errors import ExitCode, KeyRefused, UsageError
+from workflows.contracts.ids import is_session_id
+from workflows.contracts.permissions import Mode
+from workflows.contracts.session import SessionInput
+from workflows.contracts.settings import SessionSettings
+
+ID_LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
+"""32 letters and digits that are not mistaken for each other."""
+NO_KEY = (
+    "No key for the model: set ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL for a server that needs none, "
+    "or try `perdure demo`."
+)
+
+
+@dataclass(frozen=True)
+class Start:
+    """A session to be started, and how it is watched."""
+
+    choices: Choices
+    folder: str
+    prompt: str
+    title: str = ""
+    session: str = ""
+    """Its id; empty for a random one."""
+    once: bool = False
+    output: str = ""
+    partial: bool = False
+    is_verbose: bool = False
+
+
+async def start_and_watch(start: Start, environment: Mapping[str, str] = os.environ) -> int:
+    """Start the session and, unless it is detached, watch it until its prompt is done; the exit code."""
+    begun = time.monotonic()
+    home = Home.from_environment(environment)
+    start = _named(start)
+    scenario = start.choices.scenario(environment)
+    # All that can be wrong is found before anything is started or kept.
+    settings, thresholds = (
+        start.choices.settings(environment, "rehearsal" if scenario else ""),
+        start.choices.thresholds(),
+    )
+    is_embedded = named_server(environment) is None
+    if is_embedded and not scenario and not model_keys.leads_to_a_model(environment):
+        raise KeyRefused(NO_KEY, reason="no_key")
+    home.ensure()
+    if scenario:
+        settings = settings.model_copy(update={"base_url": start_rehearsal(home, scenario)})
+    if is_embedded:
+        model_keys.remember(home, environment)
+        _have_engine(home)
+    sender = Sender(home)
+    prompt = await sender.prompt(start.prompt, new_request())
+    prompt = prompt.model_copy(update={"title": start.title or prompt.title})
+    host = home.host()
+    given = SessionInput(
+        session=start.session, cwd=start.folder, host=host.id, host_name=host.name, store=await sender.store_id(),
+        settings=await sender.settings(settings), public_key=public_key(home), prompts=(prompt,),
+        thresholds=thresholds, mode=settings.mode, once=start.once,
+    )  # fmt: skip
+    sessions = await open_sessions(home, environment)
+    at = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    await sessions.start_session(given, model=settings.model, title=prompt.title, started=at)
+    _warn(start, settings, environment)
+    if start.choices.detach:
+        return _detached(start)
+    attended = Attended(
+        home, sessions, start.session, turn=1, output=start.output, partial=start.partial, once=start.once,
+        may_answer=not start.output, started=begun,
+    )  # fmt: skip
+    return await attend(attended)
+
+
+def _named(start: Start) -> Start:
+    """The same with id and title, checked."""
+    session = start.session or "".join(secrets.choice(ID_LETTERS) for _ in range(8))
+    if not is_session_id(session):
+        raise UsageError(
+            f"{session!r} can be no session id: lower-case letters, digits and dashes, at most 63, no dash first."
+        )
+    return replace(start, session=session, title=title_of(start.title))
+
+
+def _have_engine(home: Home) -> None:
+    """Start the engine where it is not up; its worker comes while the session already waits for it."""
+    if not engine.status(home).is_serving:
+        say("Starting the engine (Temporal server and worker) in the background …")
+    engine.ensure_up(home)
+
+
+def _warn(start: Start, settings: SessionSettings, environment: Mapping[str, str]) -> None:
+    if settings.mode == Mode.BYPASS and os.geteuid() == 0 and not environment.get("PERDURE_ALLOW_ROOT_BYPASS"):
+        say(
+            "Warning: bypassPermissions as root: the agent may change anything here. "
+            "PERDURE_ALLOW_ROOT_BYPASS=1 says that you know."
+        )
+    if start.choices.detach or start.choices.unattended:
+        say(detached_notice(start.session, settings))
+    elif not start.output or start.is_verbose:
+        say(f"Session {start.session}. From elsewhere: perdure watch {start.session}")
+    if start.is_verbose:
+        say(f"Model {settings.model}, mode {settings.mode}, folder {start.folder}")
+
+
+def _detached(start: Start) -> int:
+    if start.output in {"json", "stream-json"}:
+        print(json_line({"type": "started", "session_id": start.session}))
+    else:
+        print(start.session)
+    return ExitCode.DONE
