@@ -2,7 +2,6 @@
 
 import asyncio
 from datetime import timedelta
-from typing import NoReturn
 
 from temporalio import workflow
 from temporalio.common import SearchAttributeKey
@@ -57,7 +56,7 @@ class SessionWorkflow:
         try:
             if given.test_fault:
                 raise LookupError(given.test_fault)
-            return await self._live()
+            return await self._uncancelled()
         except (ActivityError, ApplicationError, CancelledError, asyncio.CancelledError, workflow.ContinueAsNewError):
             raise
         except Exception as error:
@@ -67,15 +66,27 @@ class SessionWorkflow:
             )
             raise ApplicationError(message, type=FailureKind.BUG, non_retryable=True) from error
 
+    async def _uncancelled(self) -> SessionResult:
+        """Live in a task that no cancel reaches: it is only noted, as an interrupt is.
+
+        A cancel that met an activity which must not be ended, such as the one that writes what waits, would be lost.
+        """
+        living = asyncio.ensure_future(self._live())
+        try:
+            await workflow.wait([living])
+        except asyncio.CancelledError:
+            self._running.is_cancelled = True
+        return await living
+
     async def _live(self) -> SessionResult:
         if not self._running.state.context:
             await self._open()
         while await take_step(self._running):
             self._tell()
-            if self._running.is_cancelled:
-                break
             if self._is_full():
                 await self._roll()
+            if self._running.is_cancelled:
+                break
         return await self._close()
 
     async def _open(self) -> None:
@@ -89,14 +100,15 @@ class SessionWorkflow:
             store=given.store,
             public_key=given.public_key,
         )
-        try:
-            opened = await start(OPEN, request, host=given.host, is_patient=False)
-        except ActivityError as error:
-            if not nobody_came(error):
-                raise
+        opened = await self._running.settle(start(OPEN, request, host=given.host, is_patient=False))
+        if isinstance(opened, BaseException) and nobody_came(opened) and not self._running.is_stopped():
             self._running.waits_for(f"waiting for host {given.host_name or given.host}")
-            opened = await call(OPEN, request, host=given.host)
+            opened = await self._running.settle(start(OPEN, request, host=given.host))
             self._running.waits_for("")
+        if isinstance(opened, BaseException):
+            if self._running.is_stopped():
+                return
+            raise opened
         update = {"context": opened.context, "head": opened.head}
         self._running.state = self._running.state.model_copy(update=update)
 
@@ -107,9 +119,12 @@ class SessionWorkflow:
         full = info.is_continue_as_new_suggested() or too_many or self._updates >= thresholds.roll_updates
         return bool(full) and workflow.now() - info.start_time >= _BETWEEN_ROLLS
 
-    async def _roll(self) -> NoReturn:
+    async def _roll(self) -> None:
+        """Go on in a new Temporal run; a cancel that came meanwhile is for this one, which then stays."""
         await self._archive()
         await workflow.wait_condition(workflow.all_handlers_finished)
+        if self._running.is_cancelled:
+            return
         state = self._running.state.model_copy(update={"runs": self._running.state.runs + 1})
         workflow.continue_as_new(self._given.model_copy(update={"state": state, "prompts": ()}))
 

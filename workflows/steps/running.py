@@ -40,10 +40,7 @@ class Running:
     async def settle(self, handle: ActivityHandle[Out]) -> Out | BaseException:
         """Result or error of the activity; it is cancelled, and its end awaited, once the session is stopped."""
         watch = asyncio.ensure_future(workflow.wait_condition(self.is_stopped))
-        try:
-            await workflow.wait([handle, watch], return_when=asyncio.FIRST_COMPLETED)
-        except asyncio.CancelledError:
-            self.is_cancelled = True
+        await workflow.wait([handle, watch], return_when=asyncio.FIRST_COMPLETED)
         if not handle.done():
             handle.cancel()
             await workflow.wait([handle])
@@ -53,10 +50,7 @@ class Running:
     async def wait(self) -> None:
         """Wait until somebody says something."""
         before = self.state
-        try:
-            await workflow.wait_condition(lambda: self.state is not before)
-        except asyncio.CancelledError:
-            self.is_cancelled = True
+        await workflow.wait_condition(lambda: self.is_cancelled or self.state is not before)
 
 
 def _result(handle: ActivityHandle[Out]) -> Out | BaseException:

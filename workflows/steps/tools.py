@@ -15,11 +15,7 @@ from workflows.steps.running import Running, now
 async def run_tools(running: Running, places: Sequence[int]) -> None:
     """Run the calls at these places side by side; each ends with an outcome or an open question."""
     tasks = [asyncio.ensure_future(_run(running, place)) for place in places]
-    try:
-        await workflow.wait(tasks)
-    except asyncio.CancelledError:
-        running.is_cancelled = True
-        await workflow.wait(tasks)
+    await workflow.wait(tasks)
     for place, task in zip(places, tasks, strict=True):
         if done := task.result():
             running.state = turns.ran(running.state, place, done)
@@ -53,7 +49,7 @@ async def _end(running: Running, place: int, why: str) -> ToolDone:
         turn=running.turn.number,
         why=why,
     )
-    done = await asyncio.shield(call(END_CALL, request, host=running.given.host))
+    done = await call(END_CALL, request, host=running.given.host)
     running.waits_for("")
     return done
 
