@@ -52,7 +52,7 @@ class AnthropicEndpoint:
 
     @asynccontextmanager
     async def stream(self, body: bytes, base_url: str) -> AsyncIterator[AsyncIterator[Json]]:
-        """Yields the API's events as they come, a ping for bytes that complete none; asking for the first sends the body.
+        """Yields the API's events, a ping for bytes that complete none; asking for the first one sends the body.
 
         `base_url` is a rehearsal model on loopback, or empty for the worker's own endpoint. Raises ModelFailure and
         the SDK's and its HTTP layer's own errors.

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from workflows.contracts.errors import FailureKind, StepFailure
+from workflows.contracts.errors import FailureKind, PerdureError, StepFailure
 
 FIRST_DELAY = 0.5
 LONGEST_DELAY = 32.0
@@ -82,11 +82,11 @@ def backoff(attempt: int) -> float:
 
 def failure_of(error: BaseException) -> ModelFailure | None:
     """What an error of the SDK, its HTTP layer or the socket means; None for an error of ours."""
+    if isinstance(error, PerdureError):
+        return error if isinstance(error, ModelFailure) else None
     import anthropic
     import httpx2
 
-    if isinstance(error, ModelFailure):
-        return error
     if isinstance(error, anthropic.APIStatusError):
         return _status_failure(error.status_code, error.body, dict(error.response.headers), str(error))
     if isinstance(error, anthropic.AnthropicError | httpx2.HTTPError | httpx2.StreamError | OSError | TimeoutError):

@@ -77,7 +77,11 @@ def body_bytes(head: bytes, messages: Sequence[bytes]) -> bytes:
     users = [place for place, message in enumerate(shown) if message.startswith(_USER)]
     for place in users[-2:]:
         shown[place] = _with_marker(shown[place])
-    return b"".join((head[:-1], b',"messages":[', b",".join(shown), b"]}"))
+    if not shown:
+        return head[:-1] + b',"messages":[]}'
+    shown[0] = head[:-1] + b',"messages":[' + shown[0]
+    shown[-1] += b"]}"
+    return b",".join(shown)
 
 
 async def as_api(messages: Sequence[Message], store: ObjectStore) -> list[bytes]:

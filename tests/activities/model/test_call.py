@@ -231,7 +231,9 @@ async def test_a_retry_is_told_with_the_delay_that_the_engine_will_use(tmp_path:
             await stage.ask()
         with pytest.raises(ModelFailure) as overloaded:
             await stage.ask(beat=SilentBeat(attempt=3))
+        reply = await stage.ask(beat=SilentBeat(attempt=4))
         told = stage.told("model_retry")
+    assert reply.unknown == 0
     assert (limited.value.kind, limited.value.retry_after) == (FailureKind.RATE_LIMITED, 7)
     assert overloaded.value.kind == FailureKind.OVERLOADED
     assert 1.5 <= (overloaded.value.retry_after or 0) <= 2.5
