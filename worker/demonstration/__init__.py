@@ -1,0 +1,1 @@
+"""What `perdure demo` shows: a small broken project, a rehearsed model, and a killer."""
