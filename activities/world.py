@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -110,7 +110,7 @@ class World:
     histories: Histories
     beat: Callable[[], Beat]
     """The beat of the activity that runs now."""
-    environment: dict[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
     """The worker's environment; commands get a part of it."""
     early: dict[str, Early] = field(default_factory=dict)
     """Safe calls started while their reply still streams, by effect key."""

@@ -1,6 +1,6 @@
 """catalogs -> Worker."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
 
@@ -35,7 +35,7 @@ _PASSED_THROUGH = ("workflows", "pydantic", "cryptography", "_cffi_backend", "an
 
 
 def make_world(
-    home: Home, store: ObjectStore, client: Client, environment: dict[str, str], start_runner: Callable[[Path], None]
+    home: Home, store: ObjectStore, client: Client, environment: Mapping[str, str], start_runner: Callable[[Path], None]
 ) -> World:
     """The surroundings of this worker."""
     cached = CachedStore(store, STORE_CACHE)

@@ -1,7 +1,7 @@
 """What the model's endpoint needs and history must never hold: kept on this host for a worker that runs already."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from activities.stores.files import make_folder, write_atomic
@@ -48,3 +48,33 @@ def recall(home: Home) -> dict[str, str]:
         return {}
     found = kept.items() if isinstance(kept, dict) else ()
     return {name: value for name, value in found if name in NAMES and isinstance(value, str)}
+
+
+class ModelEnvironment(Mapping[str, str]):
+    """The worker's environment, with what a person kept since it started: their newest key counts."""
+
+    def __init__(self, home: Home, environment: Mapping[str, str]) -> None:
+        self._home = home
+        self._environment = environment
+        self._kept: dict[str, str] = {}
+        self._changed = -1
+
+    def __getitem__(self, name: str) -> str:
+        return self._now()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._now())
+
+    def __len__(self) -> int:
+        return len(self._now())
+
+    def _now(self) -> dict[str, str]:
+        try:
+            changed = keys_path(self._home).stat().st_mtime_ns
+        except OSError:
+            changed = -1
+        if changed != self._changed:
+            self._kept, self._changed = recall(self._home), changed
+        if not self._kept:
+            return dict(self._environment)
+        return {name: value for name, value in self._environment.items() if name not in NAMES} | self._kept

@@ -5,6 +5,7 @@ import logging
 import os
 import signal
 import sys
+import time
 from contextlib import AsyncExitStack
 
 from temporalio.client import Client
@@ -18,13 +19,18 @@ from worker.assemble import make_workers, make_world
 from worker.connection import connect, resolve_address
 from worker.health import announce_ready, withdraw, worker_lock
 from worker.leftovers import end_orphans, give_back
+from worker.model_keys import ModelEnvironment
 from worker.successor import Keeper
-from workflows.contracts.errors import UserError
+from workflows.contracts.errors import EngineUnreachable, UserError
 
 log = logging.getLogger("worker")
 
 _LAST_WORD = 12.0
 """Seconds after which a worker that shall stop is ended hard: a stop under load was seen to hang."""
+
+_SERVER_PATIENCE = 30.0
+_SERVER_PAUSE = 0.1
+"""Seconds to wait for the embedded server, and between two looks."""
 
 
 def main() -> int:
@@ -47,13 +53,26 @@ async def _serve() -> None:
     home.ensure()
     identity = f"{os.getpid()}@{home.host().name}"
     with worker_lock(home, wait_s=20.0):
-        client = await connect(resolve_address(os.environ, home), identity)
+        client = await _connected(home, identity)
         store = open_store(home.store_url())
         await store.store_id()
         with WarmStart() as start_runner:
-            world = make_world(home, store, client, dict(os.environ), start_runner)
+            world = make_world(home, store, client, ModelEnvironment(home, dict(os.environ)), start_runner)
             await give_back(client, world)
             await _poll(client, world, identity)
+
+
+async def _connected(home: Home, identity: str) -> Client:
+    """A client; the embedded server may have died with the worker before, and is waited for as it starts again."""
+    give_up = time.monotonic() + _SERVER_PATIENCE
+    while True:
+        target = resolve_address(os.environ, home)
+        try:
+            return await connect(target, identity)
+        except EngineUnreachable:
+            if not target.is_embedded or time.monotonic() > give_up:
+                raise
+        await asyncio.sleep(_SERVER_PAUSE)
 
 
 async def _poll(client: Client, world: World, identity: str) -> None:

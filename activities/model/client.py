@@ -35,7 +35,7 @@ class AnthropicEndpoint:
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = environment
-        self._clients: dict[str, Client] = {}
+        self._clients: dict[tuple[str, ...], Client] = {}
         self._loading = asyncio.Lock()
 
     async def warm(self) -> None:
@@ -73,7 +73,9 @@ class AnthropicEndpoint:
 
     def _client(self, base_url: str) -> "tuple[Client, str]":
         cloud = "" if base_url else self._cloud()
-        name = cloud or base_url
+        # A key may change while the worker lives: the person sets another one for the next run.
+        own = () if base_url else tuple(self._get(name) for name in ("BASE_URL", "API_KEY", "AUTH_TOKEN"))
+        name = (cloud or base_url, *own)
         if name not in self._clients:
             self._clients[name] = _cloud_client(cloud) if cloud else self._anthropic(base_url)
         return self._clients[name], cloud
@@ -89,6 +91,8 @@ class AnthropicEndpoint:
             api_key=key or (None if token else "none"),
             auth_token=token or None,
             base_url=url,
+            # The SDK sends a key as a bearer token; other servers of this API may still ask for its older header.
+            default_headers={"X-Api-Key": key} if key and self._get("BASE_URL") else None,
             max_retries=0,
             timeout=_timeout(),
             # A proxy of the environment has no way to this machine's own loopback.

@@ -50,7 +50,7 @@ class Edit(Tool[Input]):
     def summary(self, given: Input) -> str:
         many = ", every place" if given.replace_all else ""
         lines = unified(given.old_string).count("\n") + 1, unified(given.new_string).count("\n") + 1
-        return f"Edit {shown(given.file_path)} ({lines[0]} → {lines[1]} lines{many})"
+        return f"{shown(given.file_path)} ({lines[0]} → {lines[1]} lines{many})"
 
     def paths(self, call: Call, given: Input) -> tuple[Path, ...]:
         return (named(call, given.file_path),)

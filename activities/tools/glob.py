@@ -46,7 +46,7 @@ class Glob(Tool[Input]):
     timeout = 120
 
     def summary(self, given: Input) -> str:
-        return f"Glob {shown(given.pattern)}" + (f" in {shown(given.path)}" if given.path else "")
+        return f"{shown(given.pattern)}" + (f" in {shown(given.path)}" if given.path else "")
 
     def paths(self, call: Call, given: Input) -> tuple[Path, ...]:
         return (_start(call, given),)

@@ -75,7 +75,7 @@ class Grep(Tool[Input]):
     def summary(self, given: Input) -> str:
         where = f" in {shown(given.path)}" if given.path else ""
         names = f" ({given.glob or given.type})" if given.glob or given.type else ""
-        return clean(f"Grep {given.pattern[:100]!r}{where}{names}")
+        return clean(f"{given.pattern[:100]!r}{where}{names}")
 
     def paths(self, call: Call, given: Input) -> tuple[Path, ...]:
         if is_result_name(given.path):

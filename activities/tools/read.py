@@ -66,7 +66,7 @@ class Read(Tool[Input]):
 
     def summary(self, given: Input) -> str:
         part = "" if (given.offset, given.limit) == (1, LINES) else f" from line {given.offset}, {given.limit} lines"
-        return f"Read {shown(given.file_path)}{part}"
+        return f"{shown(given.file_path)}{part}"
 
     def paths(self, call: Call, given: Input) -> tuple[Path, ...]:
         return () if is_result_name(given.file_path) else (named(call, given.file_path),)

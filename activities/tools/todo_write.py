@@ -45,7 +45,7 @@ class TodoWrite(Tool[Input]):
 
     def summary(self, given: Input) -> str:
         done = sum(todo.status is Status.COMPLETED for todo in given.todos)
-        return f"To-dos: {done} of {len(given.todos)} completed"
+        return f"{done} of {len(given.todos)} completed"
 
     async def run(self, call: Call, given: Input) -> ToolOutcome:
         counts = Counter(todo.status for todo in given.todos)

@@ -36,7 +36,7 @@ class Write(Tool[Input]):
     timeout = 120
 
     def summary(self, given: Input) -> str:
-        return f"Write {shown(given.file_path)} ({_count(given.content)})"
+        return f"{shown(given.file_path)} ({_count(given.content)})"
 
     def paths(self, call: Call, given: Input) -> tuple[Path, ...]:
         return (named(call, given.file_path),)

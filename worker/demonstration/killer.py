@@ -33,7 +33,7 @@ def _bash_started(home: Home, session: str) -> ToolStarted | None:
 def _kill(home: Home, session: str, at: ToolStarted) -> int:
     pid = read_health(home).process.pid
     os.kill(pid, signal.SIGKILL)
-    text = f"demo: the worker (process {pid}) was killed with SIGKILL while the command runs; another one takes over"
+    text = f"the worker (process {pid}) was killed with SIGKILL while the command runs; another one takes over"
     log = EventLog(home.events, session, home.host().id)
     notice = Notice(what="demo", text=text, turn=at.turn, exchange=at.exchange, attempt=at.attempt)
     log.publish([notice.model_dump(mode="json")])
