@@ -41,7 +41,7 @@ from workflows.contracts.messages import Role, Text, ToolUse
 from workflows.contracts.model import StopReason, Usage
 from workflows.contracts.permissions import Decision, Verdict
 from workflows.contracts.tools import CallStatus
-from workflows.contracts.transcript import Entry, MessageBody, NoticeBody, OutcomeBody
+from workflows.contracts.transcript import Body, Entry, MessageBody, NoticeBody, OutcomeBody
 
 
 def after(events: Iterable[Event], screen: Screen | None = None) -> Screen:
@@ -269,14 +269,16 @@ def test_joining_late_on_purpose_misses_nothing() -> None:
 def test_the_chain_alone_shows_turns_calls_and_answers() -> None:
     use = ToolUse(id="t", name="Read", input={"path": "a.py"})
     verdict = Verdict(decision=Decision.ALLOW, by="mode")
-    bodies = [
+    bodies: list[Body] = [
         NoticeBody(what="session_opened", text="session s"),
         MessageBody(role=Role.USER, blocks=(Text(text="do it"),), turn=1, exchange=1),
         MessageBody(
             role=Role.ASSISTANT, blocks=(Text(text="I look."), use), turn=1, exchange=1, stop=StopReason.TOOL_USE,
             usage=Usage(input=3), cost=5,
         ),
-        OutcomeBody(turn=1, exchange=1, place=0, tool="Read", call="t", digest="", verdict=verdict, status=CallStatus.OK),
+        OutcomeBody(
+            turn=1, exchange=1, place=0, tool="Read", call="t", digest="", verdict=verdict, status=CallStatus.OK
+        ),
         MessageBody(role=Role.ASSISTANT, blocks=(Text(text="Done."),), turn=1, exchange=2, stop=StopReason.END_TURN),
         NoticeBody(what="turn_ended", data={"turn": 1, "end": "done", "totals": {"exchanges": 2}}),
     ]  # fmt: skip

@@ -1,0 +1,165 @@
+"""An audit as text: what counts first, then one block a step, then what was verified."""
+
+from collections.abc import Iterator, Mapping
+
+from cli.display.cells import one_line
+from cli.display.theme import Theme
+from workflows.contracts.audit import (
+    CallStep,
+    DamagedStep,
+    ExchangeStep,
+    NoticeStep,
+    PromptStep,
+    Step,
+    Totals,
+)
+
+SHORT = 12
+"""Digits of a digest that are shown."""
+_CRASHES = {
+    "found": "a crash hit it: its outcome was found again",
+    "attached": "a crash hit it: the command ran on and was found again",
+    "repeated": "a crash hit it: it was repeated, which is harmless",
+    "unknown": "a crash hit it: whether it happened is not known",
+}
+_INDENT = " " * 14
+
+
+def summary_rows(session: str, head: str, totals: Totals, theme: Theme) -> Iterator[str]:
+    """The session in a few rows, denials first."""
+    yield theme.paint("prompt", f"session {session}") + theme.paint("dim", f"  head {head[:SHORT]}")
+    denied = _count(totals.denials, "denied call")
+    yield theme.paint("error" if totals.denials else "plain", denied) + (
+        f", {_count(totals.prompts, 'prompt')}, {_count(totals.replies, 'model call')}, "
+        f"{_count(totals.calls, 'tool call')}{_apart(totals.errors, 'not ended well')}"
+        f"{_apart(totals.damaged, 'damaged')}, {totals.seconds:,.1f} s"
+    )
+    yield f"{_tokens(totals.usage)}; {_dollars(totals.cost)}{_left(totals.unpriced, totals.unknown)}"
+    if len(totals.models) > 1:
+        for name, bill in totals.models.items():
+            yield (
+                f"  {one_line(name)}: {_count(bill.replies, 'call')}, {_tokens(bill.usage)}; {_dollars(bill.cost)}"
+                f"{_left(bill.unpriced, bill.unknown)}"
+            )
+
+
+def step_rows(step: Step, theme: Theme) -> Iterator[str]:
+    """One step."""
+    match step:
+        case PromptStep():
+            yield _first(step, "prompt", theme, f"{step.by}: {one_line(step.text)}", style="prompt")
+        case ExchangeStep():
+            yield from _exchange_rows(step, theme)
+        case CallStep():
+            yield from _call_rows(step, theme)
+        case NoticeStep():
+            text = one_line(step.text)
+            yield _first(step, "notice", theme, step.what.replace("_", " ") + (f": {text}" if text else ""))
+            if step.what == "archived_history":
+                yield theme.paint("dim", f"{_INDENT}history {str(step.data.get('history', ''))[:SHORT]}")
+            elif end := step.data.get("end"):
+                yield theme.paint("dim", f"{_INDENT}turn {step.data.get('turn', '')} ended: {end}")
+        case DamagedStep():
+            yield theme.paint("error", f"{step.n:>5}  damaged  {one_line(step.why)}")
+
+
+def _exchange_rows(step: ExchangeStep, theme: Theme) -> Iterator[str]:
+    state = "" if step.state == "counted" else f", {step.state}"
+    text = f"{one_line(step.model) or 'model not known'}{state}, stop {step.stop or 'not known'}{_took(step.seconds)}"
+    yield _first(step, f"ask {step.exchange}", theme, text)
+    usage = "usage not known" if step.usage is None else _tokens(step.usage)
+    cost = "cost not known" if step.cost is None else _dollars(step.cost)
+    yield theme.paint("dim", f"{_INDENT}{usage}; {cost}{_attempt(step.attempt)}{_by_worker(step.worker)}")
+    if step.unknown:
+        yield theme.paint("warning", f"{_INDENT}{_count(step.unknown, 'attempt')} before it may have been billed")
+    if step.text:
+        yield f"{_INDENT}{one_line(step.text)}"
+
+
+def _call_rows(step: CallStep, theme: Theme) -> Iterator[str]:
+    yield _first(step, f"call {step.exchange}.{step.place}", theme, f"{step.tool} {one_line(step.input)}", style="tool")
+    rule = f" {one_line(step.rule)}" if step.rule else ""
+    asked = (
+        f", answered by {one_line(step.signer) or 'somebody'} (signature {step.signature})" if step.signature else ""
+    )
+    reason = f": {one_line(step.reason)}" if step.reason else ""
+    yield theme.paint(
+        "error" if step.decision == "deny" or step.signature in {"invalid", "unsigned"} else "dim",
+        f"{_INDENT}{step.decision} by {step.by}{rule}{asked}{reason}",
+    )
+    style = {"ok": "ok", "unknown": "warning"}.get(step.status, "error")
+    yield f"{_INDENT}{theme.paint(style, step.status)}" + theme.paint(
+        "dim",
+        f"{_took(step.seconds)}{_attempt(step.attempt)}{_by_worker(step.worker)}, "
+        f"result {step.result[:SHORT]} of {step.size:,} bytes",
+    )
+    if step.crash:
+        yield theme.paint("warning", f"{_INDENT}{_CRASHES.get(step.crash, step.crash)}")
+    for effect in step.effects:
+        change = f"  {effect['before'][:SHORT] or 'nothing'} → {effect['after'][:SHORT]}" if effect["after"] else ""
+        yield theme.paint("dim", f"{_INDENT}{effect['kind']} {one_line(effect['path'])}{change}")
+
+
+def verification_row(entries: int, objects: int, histories: int, theme: Theme) -> str:
+    """The last row of a verified session."""
+    return theme.paint(
+        "ok",
+        f"verified: {_count(entries, 'entry', 'entries')}, {_count(objects, 'object')}, "
+        f"{_count(histories, 'history', 'histories')}",
+    )
+
+
+def _first(
+    step: PromptStep | ExchangeStep | CallStep | NoticeStep, kind: str, theme: Theme, text: str, style: str = "plain"
+) -> str:
+    lead = f"{step.n:>5}  {kind}"
+    return f"{lead:<{len(_INDENT)}}{theme.paint(style, text)}" + theme.paint(
+        "dim", f"  {_time(step.at)}  {step.digest[:SHORT]}"
+    )
+
+
+def _time(at: str) -> str:
+    return f"{at[:10]} {at[11:19]} UTC" if len(at) >= 19 else at
+
+
+def _took(seconds: float | None) -> str:
+    return "" if seconds is None else f", {seconds:,.1f} s"
+
+
+def _attempt(attempt: int) -> str:
+    return f", attempt {attempt}" if attempt else ""
+
+
+def _by_worker(worker: str) -> str:
+    return f", worker {one_line(worker)}" if worker else ""
+
+
+def _tokens(usage: Mapping[str, int]) -> str:
+    cached = [
+        f"{usage.get(name, 0):,} {words}"
+        for name, words in (("cache_read", "from cache"), ("cache_write", "to cache"))
+        if usage.get(name)
+    ]
+    parts = [f"{usage.get('input', 0):,} in", *cached, f"{usage.get('output', 0):,} out"]
+    return f"tokens {', '.join(parts)}"
+
+
+def _dollars(micro: int) -> str:
+    return f"${micro / 1_000_000:,.4f}"
+
+
+def _left(unpriced: int, unknown: int) -> str:
+    parts = []
+    if unpriced:
+        parts.append(f"{_count(unpriced, 'reply', 'replies')} without a known price")
+    if unknown:
+        parts.append(f"{_count(unknown, 'call')} whose usage is not known")
+    return f", and {' and '.join(parts)}" if parts else ""
+
+
+def _apart(count: int, words: str) -> str:
+    return f" ({count} {words})" if count else ""
+
+
+def _count(count: int, one: str, several: str = "") -> str:
+    return f"{count:,} {one if count == 1 else several or one + 's'}"
