@@ -11,7 +11,7 @@ PAUSE = 0.02
 """Seconds between two looks."""
 
 
-def eventually(predicate: Callable[[], Found], seconds: float = 15, what: str = "") -> Found:
+def eventually(predicate: Callable[[], Found | None], seconds: float = 15, what: str = "") -> Found:
     """The first true value of the predicate; an AssertionError that names it once the seconds are over."""
     end = time.monotonic() + seconds
     while not (found := predicate()):
@@ -22,7 +22,7 @@ def eventually(predicate: Callable[[], Found], seconds: float = 15, what: str = 
 
 
 async def eventually_async(
-    predicate: Callable[[], Found] | Callable[[], Awaitable[Found]], seconds: float = 15, what: str = ""
+    predicate: Callable[[], Awaitable[Found | None] | Found | None], seconds: float = 15, what: str = ""
 ) -> Found:
     """The same on an event loop, for a predicate that may be a coroutine function; a look that hangs is cut too."""
     try:
