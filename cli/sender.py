@@ -1,7 +1,9 @@
 """Puts what a session is given into the object store: prompts and settings."""
 
 import re
+from collections.abc import Mapping
 
+from activities.stores.environments import keep_environment
 from activities.stores.home import Home
 from activities.stores.objects import ObjectStore, open_store
 from workflows.contracts.errors import UsageError
@@ -22,6 +24,7 @@ class Sender:
     """Writes to the store that this home's sessions use."""
 
     def __init__(self, home: Home) -> None:
+        self._home = home
         self._store: ObjectStore = open_store(home.store_url())
 
     async def store_id(self) -> str:
@@ -39,6 +42,10 @@ class Sender:
                 f"The prompt has {len(data) / 1e6:.1f} MB; 10 MB are the most. Put it into a file instead."
             )
         return Prompt(request=request, digest=await self._store.put(data), title=title_of(text))
+
+    def environment(self, session: str, environment: Mapping[str, str]) -> None:
+        """Keep what the session's commands shall find in their environment, on this host alone and without keys."""
+        keep_environment(self._home, session, environment)
 
     async def settings(self, settings: SessionSettings) -> str:
         """Keep settings; their digest."""

@@ -68,6 +68,7 @@ async def start_and_watch(start: Start, environment: Mapping[str, str] = os.envi
         model_keys.remember(home, environment)
         _have_engine(home)
     sender = Sender(home)
+    sender.environment(start.session, environment)
     prompt = await sender.prompt(start.prompt, new_request())
     prompt = prompt.model_copy(update={"title": start.title or prompt.title})
     host = home.host()

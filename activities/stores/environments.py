@@ -1,0 +1,38 @@
+"""The environment that a session's commands get: the one it was started in, without keys of ours; never in the store."""
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from activities.stores.files import write_atomic
+from activities.stores.home import Home
+
+_OURS = re.compile(
+    r"(ANTHROPIC|CLAUDE_CODE|TEMPORAL)_.*|PERDURE_(?!HOME$).*|.*_API_KEY|AWS_(SECRET|SESSION|BEARER).*"
+    r"|GOOGLE_APPLICATION_CREDENTIALS"
+)
+"""Names of the model's, the store's and the engine's credentials and settings."""
+
+
+def without_keys(environment: Mapping[str, str]) -> dict[str, str]:
+    """The same environment without keys of ours."""
+    return {name: value for name, value in environment.items() if not _OURS.fullmatch(name)}
+
+
+def keep_environment(home: Home, session: str, environment: Mapping[str, str]) -> None:
+    """Keep, for this host alone, what the session's commands shall find: a worker may have started elsewhere."""
+    write_atomic(_path(home, session), json.dumps(without_keys(environment)).encode())
+
+
+def kept_environment(home: Home, session: str) -> dict[str, str] | None:
+    """What was kept; None for a session that was not started on this host, or when it cannot be read."""
+    try:
+        kept = json.loads(_path(home, session).read_bytes())
+    except (OSError, ValueError):
+        return None
+    return without_keys({str(name): str(value) for name, value in kept.items()}) if isinstance(kept, dict) else None
+
+
+def _path(home: Home, session: str) -> Path:
+    return home.sessions / f"{session}.env.json"
