@@ -13,11 +13,11 @@ from contextlib import suppress
 
 log = logging.getLogger("worker")
 
-QUICK_S = 10.0
+QUICK_S = 5.0
 MOST_QUICK = 3
 """A worker that is killed so often in a row, each time sooner than QUICK_S, is left to the supervisor's back-off."""
 
-_NEEDED_LATER = ("anthropic", "anthropic.types")
+NEEDED_LATER = ("anthropic", "anthropic.types")
 """What a worker loads for its first request: one to three seconds that no successor shall need."""
 
 _PR_SET_PDEATHSIG = 1
@@ -31,12 +31,12 @@ class Keeper:
         self._child = 0
         self._stops = False
 
-    def keep(self, run: Callable[[], int]) -> int:
+    def keep(self, run: Callable[[], int], needed_later: tuple[str, ...] = NEEDED_LATER) -> int:
         """Run the worker in a child, and another one when it is killed; the exit code, 128 + n for signal n.
 
-        Must be called before the process has a second thread.
+        Modules that are needed later are loaded first. Must be called before the process has a second thread.
         """
-        for name in _NEEDED_LATER:
+        for name in needed_later:
             with suppress(ImportError):
                 importlib.import_module(name)
         # What is loaded by now stays shared between keeper and worker.

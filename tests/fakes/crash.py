@@ -13,7 +13,7 @@ from activities.events import follow_all, read_events
 from activities.transcript import Link
 from tests.fakes.rig import Rig, Told, played
 from tests.fakes.waiting import eventually_async
-from worker.engine import status
+from worker.engine import EngineStatus, status
 from worker.rehearsal.server import Rehearsal
 from workflows.contracts.messages import Role, ToolUse
 from workflows.contracts.model import StopReason
@@ -115,11 +115,11 @@ async def play(rig: Rig, box: Path, victim: Victim = "nobody", at_event: int = 0
 async def healthy(rig: Rig) -> None:
     """Wait until the supervisor has everything running again."""
 
-    def runs() -> bool:
-        now = status(rig.home)
-        return now.is_serving and now.is_polling
+    async def runs() -> EngineStatus | None:
+        now = await asyncio.to_thread(status, rig.home)
+        return now if now.is_serving and now.is_polling else None
 
-    await eventually_async(lambda: asyncio.to_thread(runs), 60, "engine and worker run again")
+    await eventually_async(runs, 60, "engine and worker run again")
 
 
 def make_box(box: Path) -> None:
