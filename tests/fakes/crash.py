@@ -98,8 +98,11 @@ async def play(rig: Rig, box: Path, victim: Victim = "nobody", at_event: int = 0
         talk = await rig.start(model, "count", cwd=box)
         killing = asyncio.ensure_future(_kill_at(rig, talk.session, victim, at_event))
         result = await talk.result(seconds)
+        # What is in the feed by now is seen by whoever follows it.
+        await asyncio.wait({killing}, timeout=0.0 if victim == "nobody" else 5.0)
         killing.cancel()
         killed = killing.result() if killing.done() and not killing.cancelled() else 0.0
+        assert killed or victim == "nobody", f"event {at_event} was never seen"
         await healthy(rig)
         events = list(read_events(rig.home.events, talk.session))
         return Played(
@@ -112,14 +115,14 @@ async def play(rig: Rig, box: Path, victim: Victim = "nobody", at_event: int = 0
         )
 
 
-async def healthy(rig: Rig) -> None:
+async def healthy(rig: Rig) -> EngineStatus:
     """Wait until the supervisor has everything running again."""
 
     async def runs() -> EngineStatus | None:
         now = await asyncio.to_thread(status, rig.home)
         return now if now.is_serving and now.is_polling else None
 
-    await eventually_async(runs, 60, "engine and worker run again")
+    return await eventually_async(runs, 60, "engine and worker run again")
 
 
 def make_box(box: Path) -> None:

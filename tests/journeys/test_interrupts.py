@@ -232,14 +232,20 @@ async def test_a_close_in_the_middle_settles_the_chain(rig: Rig, tmp_path: Path)
 async def test_a_session_whose_host_never_came_can_be_cancelled(rig: Rig, tmp_path: Path) -> None:
     talk = await rig.start("http://127.0.0.1:9", cwd=tmp_path, once=False, host="0" * 16)
 
+    await waiting_for_host(talk)
+    await talk.handle.cancel()
+    with pytest.raises(WorkflowFailureError):
+        await talk.result(BOUND_S)
+
+
+async def waiting_for_host(talk: Talk) -> Snapshot:
+    """Wait until it waits for its host."""
+
     async def waits() -> Snapshot | None:
         snapshot = await talk.snapshot()
         return snapshot if snapshot.state.waiting_for.startswith("waiting for host") else None
 
-    await eventually_async(waits, 20, "it waits for its host")
-    await talk.handle.cancel()
-    with pytest.raises(WorkflowFailureError):
-        await talk.result(BOUND_S)
+    return await eventually_async(waits, 20, "it waits for its host")
 
 
 async def settled_as(talk: Talk) -> list[str]:
