@@ -28,17 +28,17 @@ _INDENT = " " * 14
 def summary_rows(session: str, head: str, totals: Totals, theme: Theme) -> Iterator[str]:
     """The session in a few rows, denials first."""
     yield theme.paint("prompt", f"session {session}") + theme.paint("dim", f"  head {head[:SHORT]}")
-    denied = _count(totals.denials, "denied call")
+    denied = counted(totals.denials, "denied call")
     yield theme.paint("error" if totals.denials else "plain", denied) + (
-        f", {_count(totals.prompts, 'prompt')}, {_count(totals.replies, 'model call')}, "
-        f"{_count(totals.calls, 'tool call')}{_apart(totals.errors, 'not ended well')}"
+        f", {counted(totals.prompts, 'prompt')}, {counted(totals.replies, 'model call')}, "
+        f"{counted(totals.calls, 'tool call')}{_apart(totals.errors, 'not ended well')}"
         f"{_apart(totals.damaged, 'damaged')}, {totals.seconds:,.1f} s"
     )
     yield f"{_tokens(totals.usage)}; {_dollars(totals.cost)}{_left(totals.unpriced, totals.unknown)}"
     if len(totals.models) > 1:
         for name, bill in totals.models.items():
             yield (
-                f"  {one_line(name)}: {_count(bill.replies, 'call')}, {_tokens(bill.usage)}; {_dollars(bill.cost)}"
+                f"  {one_line(name)}: {counted(bill.replies, 'call')}, {_tokens(bill.usage)}; {_dollars(bill.cost)}"
                 f"{_left(bill.unpriced, bill.unknown)}"
             )
 
@@ -71,7 +71,7 @@ def _exchange_rows(step: ExchangeStep, theme: Theme) -> Iterator[str]:
     cost = "cost not known" if step.cost is None else _dollars(step.cost)
     yield theme.paint("dim", f"{_INDENT}{usage}; {cost}{_attempt(step.attempt)}{_by_worker(step.worker)}")
     if step.unknown:
-        yield theme.paint("warning", f"{_INDENT}{_count(step.unknown, 'attempt')} before it may have been billed")
+        yield theme.paint("warning", f"{_INDENT}{counted(step.unknown, 'attempt')} before it may have been billed")
     if step.text:
         yield f"{_INDENT}{one_line(step.text)}"
 
@@ -104,8 +104,8 @@ def verification_row(entries: int, objects: int, histories: int, theme: Theme) -
     """The last row of a verified session."""
     return theme.paint(
         "ok",
-        f"verified: {_count(entries, 'entry', 'entries')}, {_count(objects, 'object')}, "
-        f"{_count(histories, 'history', 'histories')}",
+        f"verified: {counted(entries, 'entry', 'entries')}, {counted(objects, 'object')}, "
+        f"{counted(histories, 'history', 'histories')}",
     )
 
 
@@ -151,9 +151,9 @@ def _dollars(micro: int) -> str:
 def _left(unpriced: int, unknown: int) -> str:
     parts = []
     if unpriced:
-        parts.append(f"{_count(unpriced, 'reply', 'replies')} without a known price")
+        parts.append(f"{counted(unpriced, 'reply', 'replies')} without a known price")
     if unknown:
-        parts.append(f"{_count(unknown, 'call')} whose usage is not known")
+        parts.append(f"{counted(unknown, 'call')} whose usage is not known")
     return f", and {' and '.join(parts)}" if parts else ""
 
 
@@ -161,5 +161,6 @@ def _apart(count: int, words: str) -> str:
     return f" ({count} {words})" if count else ""
 
 
-def _count(count: int, one: str, several: str = "") -> str:
+def counted(count: int, one: str, several: str = "") -> str:
+    """A number and what it counts."""
     return f"{count:,} {one if count == 1 else several or one + 's'}"

@@ -54,6 +54,11 @@ class Live:
             # Where each row went is up to the terminal; where the area begins is known.
             out += [INTO_SIGHT, self._to(0), ERASE_BELOW]
             self._rows = []
+        elif closed and self._rests_on_top:
+            # Such a terminal may have wrapped the rows anew and not have said so yet (tmux waits 0.25 s): what is
+            # printed for good must not lean on where they stand.
+            out.append(ERASE_BELOW)
+            self._rows = []
         self._size, self._is_open = size, True
         out += self._changes(closed, live)
         self._write_out(out)

@@ -6,6 +6,7 @@ import io
 import os
 import pty
 import select
+import shutil
 import signal
 import struct
 import subprocess
@@ -22,6 +23,7 @@ from cli.display.screen import watch_events
 from cli.watch import Screen
 from tests.fakes.feed import ended, numbered, opened, reply
 from tests.fakes.terminal import Terminal
+from tests.fakes.waiting import eventually
 from workflows.contracts.events import Event, TextDelta, TurnEnded
 
 ROOT = Path(__file__).parents[3]
@@ -249,3 +251,48 @@ async def test_the_engine_is_asked_what_it_waits_for_and_its_silence_is_told() -
         await watching
     assert asked >= 1
     assert "waits for host X" in out.getvalue()
+
+
+TYPES = """
+import asyncio, sys, time
+sys.path.insert(0, ".")
+from cli.display.screen import watch_events
+from tests.fakes.feed import ended, numbered, opened
+from workflows.contracts.events import TextDelta
+
+async def events():
+    for event in numbered(opened()):
+        yield event
+    for n in range(120):
+        text = f"line{n:03d} some words of a sentence that fill the row until it is long\\n" + "\\n" * (n % 4 == 3)
+        yield TextDelta(turn=1, exchange=1, attempt=1, block=0, seq=n + 9, text=text)
+        await asyncio.sleep(0.03)
+    yield ended(1)
+
+asyncio.run(watch_events(events(), sys.stdout, lambda event: event.kind == "turn_ended"))
+time.sleep(60)
+"""
+
+
+@pytest.mark.journey
+@pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not here")
+def test_in_a_terminal_that_wraps_rows_anew_each_line_is_there_once_after_four_resizes(tmp_path: Path) -> None:
+    tmux = ["tmux", "-u", "-S", str(tmp_path / "socket"), "-f", "/dev/null"]
+
+    def run(*given: str) -> str:
+        done = subprocess.run([*tmux, *given], cwd=ROOT, capture_output=True, check=True, timeout=20, text=True)
+        return done.stdout
+
+    run("new-session", "-d", "-x", "80", "-y", "24", sys.executable, "-c", TYPES)
+    try:
+        run("set-option", "-g", "window-size", "manual")
+        eventually(lambda: "line003" in run("capture-pane", "-p"), 30)
+        for columns, rows in ((40, 10), (120, 40), (50, 15), (80, 24)):
+            run("resize-window", "-x", str(columns), "-y", str(rows))
+            time.sleep(0.6)
+        eventually(lambda: "= done" in run("capture-pane", "-p"), 30)
+        text = "".join(run("capture-pane", "-p", "-J", "-S", "-").split())
+    finally:
+        run("kill-server")
+    assert [text.count(f"line{n:03d}") for n in range(120)] == [1] * 120
+    assert "answering" not in text
