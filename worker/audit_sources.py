@@ -78,7 +78,7 @@ def _indexed(path: Path, session: str) -> tuple[tuple[str, ...], tuple[str, ...]
         else:
             odd += 1
     if odd:
-        notes.append(f"{path.name} holds {odd} lines that name no head of this session")
+        notes.append(f"{path.name}: lines whose record names no head of this session: {odd}")
     return tuple(dict.fromkeys(reversed(heads))), tuple(notes)
 
 
