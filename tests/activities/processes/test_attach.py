@@ -97,7 +97,7 @@ async def test_a_killed_runner_leaves_no_process_and_an_outcome_that_is_called_u
     running = asyncio.create_task(
         place.run(f"{DAEMON} env -i setsid sleep 61.5 & sleep 0.2; {ONCE.format(seconds=60)}")
     )
-    await until(lambda: place.count() == 1)
+    await until(lambda: (place.count(), place.text()) == (1, "first\n"))
     os.kill(facts(place)["runner"], signal.SIGKILL)
     result = await running
     assert (result.kind, result.exit_code, result.remaining) == (EndKind.UNKNOWN, None, ())
