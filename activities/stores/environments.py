@@ -1,4 +1,4 @@
-"""The environment that a session's commands get: the one it was started in, without keys of ours; never in the store."""
+"""The environment that a session's commands get: the one it was started in, without keys of ours."""
 
 import json
 import re
