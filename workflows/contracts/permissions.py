@@ -33,7 +33,7 @@ class Decision(StrEnum):
 
 
 class Rules(Contract):
-    """A person's rules: `Tool` or `Tool(exact content)`; deny before ask before allow."""
+    """A person's rules: `Tool`, `Tool(exact path)` or `Bash(pattern)`; deny before ask before allow."""
 
     allow: tuple[str, ...] = ()
     ask: tuple[str, ...] = ()
@@ -76,7 +76,7 @@ class Approval(Contract):
     """Digest of what the first pass found; the second pass starts from it."""
     asked_at: str
     reason: str = ""
-    """Why it is asked."""
+    """Why it is asked, at most 120 characters."""
 
 
 class Answer(Contract):

@@ -29,8 +29,8 @@ class TurnEnd(StrEnum):
 class Prompt(Contract):
     """A prompt that waits for its turn."""
 
-    request: str
-    """Request id, made by the CLI."""
+    request: str = ""
+    """Request id, made by the CLI; a prompt that waits has none, since the state remembers taken ids apart."""
     digest: str
     """The prompt's object in the store."""
     title: str = ""
@@ -117,7 +117,7 @@ class SessionState(Contract):
     queue: tuple[Prompt, ...] = ()
     totals: Totals = Totals()
     seen: tuple[str, ...] = ()
-    """Newest request ids, oldest first."""
+    """Marks of the newest request ids, oldest first; `core/intake` makes them."""
     cwd: str = ""
     """Folder in which the next command starts; empty for the workspace."""
     interrupt: bool = False

@@ -15,7 +15,7 @@ class Thresholds(Contract):
     budget: int = 0
     """Most micro-dollars of the session; 0 for no limit (`--max-budget-usd`)."""
     side_by_side: int = 10
-    """Most calls at once (spec 01 §4)."""
+    """Most calls at once, and most open questions (spec 01 §4)."""
     escalated_cap: int = 64_000
     """Output cap after a reply was cut off (spec 01 §8)."""
     continuations: int = 3
@@ -30,8 +30,8 @@ class Thresholds(Contract):
     """Continue as new after so many events of history; 0 for when the server suggests it."""
     roll_updates: int = 1_500
     """Continue as new after so many updates of this run; the server ends a run at 2,000."""
-    queued: int = 100
-    """Most prompts that wait."""
+    queued: int = 64
+    """Most prompts that wait: with as many, ten open questions and all ids seen, the state stays below 16 KB."""
     seen: int = 200
     """Request ids kept for telling repeats."""
 

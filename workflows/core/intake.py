@@ -5,12 +5,20 @@ from workflows.contracts.session import (
     CallState,
     Close,
     Interrupt,
+    OpenCall,
     Prompt,
     SessionState,
     SetMode,
     Submit,
 )
 from workflows.contracts.settings import Thresholds
+from workflows.contracts.transcript import digest_of
+
+_MARK = 12
+"""Hex digits that tell one request id from another, however long a client makes its ids."""
+
+_MODES = 20
+"""Mode changes that wait to be written; of more, the newest counts."""
 
 _RIGHTS = {Mode.PLAN: 0, Mode.DONT_ASK: 1, Mode.DEFAULT: 1, Mode.ACCEPT_EDITS: 2, Mode.BYPASS: 3}
 
@@ -22,12 +30,16 @@ def gives_more(old: Mode, new: Mode) -> bool:
 
 def is_repeat(state: SessionState, request: str) -> bool:
     """Whether a request of this id was taken before."""
-    return request in state.seen
+    return _mark(request) in state.seen
 
 
 def seen(state: SessionState, request: str, thresholds: Thresholds) -> SessionState:
     """The request id is remembered."""
-    return state.model_copy(update={"seen": (*state.seen, request)[-thresholds.seen :]})
+    return state.model_copy(update={"seen": (*state.seen, _mark(request))[-thresholds.seen :]})
+
+
+def _mark(request: str) -> str:
+    return digest_of(request.encode("utf-8", errors="replace"))[:_MARK]
 
 
 def open_approvals(state: SessionState) -> tuple[Approval, ...]:
@@ -47,8 +59,8 @@ def refuse_submit(state: SessionState, submit: Submit, thresholds: Thresholds) -
 
 def submitted(state: SessionState, submit: Submit) -> SessionState:
     """The prompt waits for its turn."""
-    prompt = Prompt(request=submit.request, digest=submit.digest)
-    return state.model_copy(update={"queue": (*state.queue, prompt), "title": state.title or submit.title})
+    queue = (*state.queue, Prompt(digest=submit.digest))
+    return state.model_copy(update={"queue": queue, "title": state.title or submit.title[:80]})
 
 
 def refuse_answer(state: SessionState, answer: Answer) -> str:
@@ -70,13 +82,17 @@ def answered(state: SessionState, answer: Answer) -> SessionState:
     turn = state.turn
     if turn is None:
         return state
-    calls = tuple(
-        call.model_copy(update={"state": CallState.ANSWERED, "answer": answer})
-        if call.approval and call.state == CallState.ASKED and call.approval.id == answer.approval
-        else call
-        for call in turn.calls
-    )
+    calls = tuple(_with_answer(call, answer) for call in turn.calls)
     return state.model_copy(update={"turn": turn.model_copy(update={"calls": calls})})
+
+
+def _with_answer(call: OpenCall, answer: Answer) -> OpenCall:
+    asked = call.approval
+    if asked is None or call.state != CallState.ASKED or asked.id != answer.approval:
+        return call
+    # What a person reads of the question is not needed any more, and the state stays small.
+    asked = asked.model_copy(update={"summary": "", "reason": ""})
+    return call.model_copy(update={"state": CallState.ANSWERED, "approval": asked, "answer": answer})
 
 
 def refuse_interrupt(state: SessionState, interrupt: Interrupt) -> str:
@@ -99,7 +115,7 @@ def mode_set(state: SessionState, request: SetMode) -> SessionState:
     """The new mode counts from the next call on."""
     if request.mode == state.mode:
         return state
-    return state.model_copy(update={"mode": request.mode, "modes": (*state.modes, request.mode)[-20:]})
+    return state.model_copy(update={"mode": request.mode, "modes": (*state.modes[: _MODES - 1], request.mode)})
 
 
 def closed(state: SessionState, request: Close) -> SessionState:

@@ -5,6 +5,9 @@ from collections.abc import Sequence
 from workflows.contracts.messages import Block, Role, Text, ToolResult, clean
 from workflows.contracts.transcript import Body, MessageBody, OutcomeBody
 
+NOTHING = "(an empty prompt)"
+"""What stands for a prompt without a word: the provider takes no empty text."""
+
 
 def bodies(
     outcomes: Sequence[OutcomeBody],
@@ -19,7 +22,7 @@ def bodies(
     A hidden text is a message of its own. The same values give the same entries.
     """
     results: tuple[Block, ...] = tuple(shown(outcome) for outcome in outcomes)
-    said: tuple[Block, ...] = tuple(Text(text=clean(prompt)) for prompt in prompts)
+    said: tuple[Block, ...] = tuple(Text(text=clean(prompt) if prompt.strip() else NOTHING) for prompt in prompts)
     entries: list[Body] = list(outcomes)
     if results or said:
         entries.append(MessageBody(role=Role.USER, blocks=(*results, *said), turn=turn, exchange=exchange))
@@ -30,6 +33,7 @@ def bodies(
 
 
 def shown(outcome: OutcomeBody) -> ToolResult:
-    """What the model is shown of an outcome; the provider takes no empty error."""
-    content = outcome.content or (Text(text="(no output)"),)
+    """What the model is shown of an outcome; the provider takes neither an empty error nor an empty text."""
+    content = tuple(block for block in outcome.content if not isinstance(block, Text) or block.text.strip())
+    content = content or (Text(text="(no output)"),)
     return ToolResult(id=outcome.call, content=content, is_error=outcome.is_error)

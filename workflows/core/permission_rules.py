@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 _RULE = re.compile(r"(?P<tool>[A-Za-z_][A-Za-z0-9_]*)(?:\((?P<content>.*)\))?", re.DOTALL)
-_SEPARATORS = re.compile(r"&&|\|\||\|&|[;|&\n]")
+_SEPARATORS = re.compile(r"[;|&\n(){}`$<>]+")
 _SHELL = re.compile(r"[;&|<>`$(){}\n\\\"'*?\[\]~#!]")
 
 _COVERS = {"Edit": {"Edit", "Write"}, "Read": {"Read", "Glob", "Grep"}}
@@ -23,7 +23,7 @@ class Rule:
 def parse(text: str) -> Rule | None:
     """The rule, or None for a text that is no rule."""
     found = _RULE.fullmatch(text.strip())
-    if found is None:
+    if found is None or found["content"] == "":
         return None
     content = found["content"] or ""
     return Rule(found["tool"], "" if content.strip() == "*" else content)
@@ -47,14 +47,21 @@ def _matches(text: str, tool: str, content: str, *, gives_rights: bool) -> bool:
     if tool != "Bash":
         return False
     if gives_rights:
-        return not _SHELL.search(content) and _speaks_of(rule.content, content.strip())
-    return any(_speaks_of(rule.content, part.strip()) for part in _SEPARATORS.split(content))
+        return not _SHELL.search(content) and _speaks_of(rule.content, content)
+    return any(_speaks_of(rule.content, part) for part in (content, *_SEPARATORS.split(content)))
 
 
 def _speaks_of(pattern: str, command: str) -> bool:
-    """`npm test:*` and `npm test *` are prefixes with a word boundary, anything else is exact."""
+    """`npm test:*` and `npm test *` are prefixes with a word boundary; any other `*` is any text, escaped a star."""
+    pattern, command = " ".join(pattern.split()), " ".join(command.split())
     for ending in (":*", " *"):
         if pattern.endswith(ending):
-            prefix = pattern.removesuffix(ending)
-            return command == prefix or command.startswith(prefix + " ")
-    return command == pattern
+            prefix = _with_stars(pattern.removesuffix(ending))
+            return re.fullmatch(rf"{prefix}(?: .*)?", command) is not None
+    return re.fullmatch(_with_stars(pattern), command) is not None
+
+
+def _with_stars(pattern: str) -> str:
+    """The regular expression of a pattern."""
+    pieces = re.split(r"(?<!\\)\*", pattern)
+    return ".*".join(re.escape(piece.replace(r"\*", "*")) for piece in pieces)

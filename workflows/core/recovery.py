@@ -48,7 +48,9 @@ def after_reply(turn: Turn, reply: ModelReply, thresholds: Thresholds) -> After:
     if reply.stop == StopReason.MAX_TOKENS:
         return _after_output_cap(turn, reply, thresholds)
     if reply.stop == StopReason.CUT_OFF and not reply.calls:
-        return _continued(turn, GO_ON_BROKEN, thresholds)
+        return _after_broken_stream(turn, thresholds)
+    if any(call.broken for call in reply.calls):
+        return _after_broken_call(turn, TurnEnd.FAILED, "the model made a call that cannot be read", thresholds)
     if reply.stop == StopReason.PAUSE_TURN and not reply.calls:
         return After(_fresh(turn), goes_on=True)
     if reply.stop == StopReason.REFUSAL:
@@ -65,26 +67,34 @@ def _after_output_cap(turn: Turn, reply: ModelReply, thresholds: Thresholds) -> 
     if reply.calls and not broken:
         return After(_fresh(turn).model_copy(update={"max_tokens": thresholds.escalated_cap}))
     if broken:
-        return _broken_call(turn, thresholds)
+        raised = turn.model_copy(update={"max_tokens": thresholds.escalated_cap})
+        return _after_broken_call(raised, TurnEnd.OUTPUT_CAP, "the output limit cut off a tool call", thresholds)
     if turn.max_tokens < thresholds.escalated_cap:
         discards = (*turn.discards, reply.head)
         raised = turn.model_copy(update={"max_tokens": thresholds.escalated_cap, "discards": discards})
         return After(raised, set_aside=True)
-    return _continued(turn, GO_ON, thresholds)
-
-
-def _broken_call(turn: Turn, thresholds: Thresholds) -> After:
-    cut_offs = turn.cut_offs + 1
-    if cut_offs >= thresholds.continuations:
-        return After(
-            _ended(turn, TurnEnd.OUTPUT_CAP, f"the output limit cut off a tool call {cut_offs} times in a row")
-        )
-    return After(turn.model_copy(update={"cut_offs": cut_offs, "hidden": "", "max_tokens": thresholds.escalated_cap}))
-
-
-def _continued(turn: Turn, words: str, thresholds: Thresholds) -> After:
     if turn.cut_offs >= thresholds.continuations:
-        return After(_ended(turn, TurnEnd.OUTPUT_CAP, f"the reply was cut off {turn.cut_offs + 1} times in a row"))
+        error = f"the output limit cut the reply off {turn.cut_offs + 1} times in a row"
+        return After(_ended(turn, TurnEnd.OUTPUT_CAP, error))
+    return _continued(turn, GO_ON)
+
+
+def _after_broken_stream(turn: Turn, thresholds: Thresholds) -> After:
+    if turn.cut_offs >= thresholds.continuations:
+        error = f"the connection broke inside the reply {turn.cut_offs + 1} times in a row"
+        return After(_ended(turn, TurnEnd.UNREACHABLE, error))
+    return _continued(turn, GO_ON_BROKEN)
+
+
+def _after_broken_call(turn: Turn, end: TurnEnd, error: str, thresholds: Thresholds) -> After:
+    """The model is told once for each, and stopped when it makes the same fault again and again."""
+    times = turn.cut_offs + 1
+    if times >= thresholds.continuations:
+        return After(_ended(turn, end, f"{error}, {times} times in a row"))
+    return After(turn.model_copy(update={"cut_offs": times, "hidden": ""}))
+
+
+def _continued(turn: Turn, words: str) -> After:
     return After(turn.model_copy(update={"cut_offs": turn.cut_offs + 1, "hidden": words}), goes_on=True)
 
 

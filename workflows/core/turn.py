@@ -135,7 +135,6 @@ def replied(state: SessionState, reply: ModelReply, thresholds: Thresholds) -> S
             "prompt": "",
             "answered": answered,
             "discards": (),
-            "denied": after.turn.denied,
         }
     )
     return state.model_copy(update={"turn": turn, "head": reply.head})
@@ -160,7 +159,8 @@ def ran(state: SessionState, place: int, done: ToolDone) -> SessionState:
     state = _with_call(state, place, call)
     totals = state.totals
     counted = totals.model_copy(update={"calls": totals.calls + 1, "denials": totals.denials + int(denied)})
-    turn = _of(state).model_copy(update={"denied": denied})
+    has_worked = done.status == CallStatus.OK
+    turn = _of(state).model_copy(update={"denied": denied or (_of(state).denied and not has_worked)})
     return state.model_copy(update={"turn": turn, "totals": counted, "cwd": done.cwd or state.cwd})
 
 
@@ -197,7 +197,8 @@ def ended(state: SessionState, end: TurnEnd, head: str) -> SessionState:
 
 def noted(state: SessionState, modes: tuple[Mode, ...]) -> SessionState:
     """These mode changes are in the chain; later ones still wait."""
-    return state.model_copy(update={"modes": state.modes[len(modes) :]})
+    same = next((place for place, pair in enumerate(zip(state.modes, modes, strict=False)) if pair[0] != pair[1]), None)
+    return state.model_copy(update={"modes": state.modes[len(modes) if same is None else same :]})
 
 
 def reply_lost(state: SessionState) -> SessionState:

@@ -2,7 +2,16 @@
 
 from collections.abc import Iterable, Sequence
 
-from workflows.contracts.messages import Block, Message, Role, Text, Thinking, ToolResult, ToolUse
+from workflows.contracts.messages import (
+    Block,
+    Message,
+    RedactedThinking,
+    Role,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolUse,
+)
 from workflows.contracts.transcript import Entry, MessageBody, NoticeBody
 
 UNANSWERED = "No result is known: the call was ended before it gave one. Look before you repeat it."
@@ -15,7 +24,10 @@ def messages_of(entries: Iterable[Entry]) -> tuple[Message, ...]:
 
 
 def fold(before: Sequence[Message], entries: Iterable[Entry]) -> tuple[Message, ...]:
-    """The view `before`, continued by further entries; messages of one speaker in a row become one."""
+    """The view `before`, continued by further entries; messages of one speaker in a row become one.
+
+    `before` ends with what a user said and the entries begin with a reply; else what was repaired in it stays so.
+    """
     messages = list(before)
     for entry in entries:
         said = _said(entry)
@@ -91,6 +103,6 @@ def _text(result: ToolResult) -> str:
 def _without_trailing_thought(message: Message) -> Message:
     """A reply that broke right after a thought: the provider takes no message that ends with one."""
     blocks = message.blocks
-    if blocks and isinstance(blocks[-1], Thinking):
+    if blocks and isinstance(blocks[-1], Thinking | RedactedThinking):
         return Message(role=message.role, blocks=(*blocks, Text(text="(the reply ended here)")))
     return message

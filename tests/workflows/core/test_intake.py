@@ -1,0 +1,140 @@
+"""What a person's request changes in the state, and which requests cannot be."""
+
+import pytest
+
+from tests.workflows.core.states import DIGEST, call, in_turn, prompts, question, turn_of
+from workflows.contracts.permissions import Answer, Mode
+from workflows.contracts.session import CallState, Close, Interrupt, SessionState, SetMode, Submit
+from workflows.contracts.settings import Thresholds
+from workflows.core import intake
+
+LIMITS = Thresholds()
+ASKED = in_turn(call(CallState.ASKED), call(place=1))
+YES = Answer(request="a", approval="12345.0", digest=DIGEST, allow=True)
+
+
+def submit(request: str = "r", title: str = "t") -> Submit:
+    return Submit(request=request, digest=DIGEST, title=title)
+
+
+def test_a_request_is_known_again_by_its_id_as_long_as_its_like_are_kept() -> None:
+    state = intake.seen(SessionState(), "first", LIMITS)
+    assert intake.is_repeat(state, "first")
+    assert not intake.is_repeat(state, "second")
+    for number in range(LIMITS.seen - 1):
+        state = intake.seen(state, str(number), LIMITS)
+    assert intake.is_repeat(state, "first")
+    assert not intake.is_repeat(intake.seen(state, "one more", LIMITS), "first")
+
+
+def test_an_id_takes_the_same_room_however_long_it_is() -> None:
+    state = intake.seen(SessionState(), "x" * 10_000, LIMITS)
+    assert len(state.model_dump_json()) < 100
+    assert intake.is_repeat(state, "x" * 10_000)
+
+
+def test_a_prompt_joins_the_end_of_the_queue() -> None:
+    state = intake.submitted(SessionState(queue=prompts(1)), submit(title="x" * 200))
+    assert [prompt.digest for prompt in state.queue] == [prompts(1)[0].digest, DIGEST]
+    assert state.title == "x" * 80
+    assert intake.submitted(state, submit(title="later")).title == state.title
+
+
+def test_a_full_queue_and_a_closing_session_refuse_prompts_with_what_to_do() -> None:
+    full = SessionState(queue=prompts(LIMITS.queued))
+    assert "send it again" in intake.refuse_submit(full, submit(), LIMITS)
+    assert "perdure run" in intake.refuse_submit(SessionState(closing=True), submit(), LIMITS)
+    assert intake.refuse_submit(SessionState(), submit(), LIMITS) == ""
+
+
+def test_a_repeated_prompt_is_not_refused_for_a_full_queue() -> None:
+    full = intake.seen(SessionState(queue=prompts(LIMITS.queued)), "r", LIMITS)
+    assert intake.refuse_submit(full, submit("r"), LIMITS) == ""
+
+
+def test_an_answer_goes_to_its_own_question() -> None:
+    assert intake.refuse_answer(ASKED, YES) == ""
+    first, second = turn_of(intake.answered(ASKED, YES)).calls
+    assert (first.state, first.answer) == (CallState.ANSWERED, YES)
+    assert second == turn_of(ASKED).calls[1]
+
+
+def test_an_answered_question_keeps_only_what_its_answer_is_bound_to() -> None:
+    approval = turn_of(intake.answered(ASKED, YES)).calls[0].approval
+    assert approval == question().model_copy(update={"summary": "", "reason": ""})
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"approval": "1.7"}, "perdure approvals"),
+        ({"digest": "e" * 64}, "something else"),
+        ({"text": "x" * 1025}, "1 KB"),
+        ({"text": "ü" * 513}, "1 KB"),
+    ],
+)
+def test_an_answer_that_does_not_fit_is_refused(changed: dict[str, str], why: str) -> None:
+    assert why in intake.refuse_answer(ASKED, YES.model_copy(update=changed))
+
+
+def test_a_question_is_answered_once() -> None:
+    assert "no question" in intake.refuse_answer(intake.answered(ASKED, YES), YES)
+    assert intake.open_approvals(ASKED) == (question(),)
+    assert intake.open_approvals(intake.answered(ASKED, YES)) == ()
+
+
+def test_a_repeated_answer_is_no_error() -> None:
+    state = intake.seen(intake.answered(ASKED, YES), "a", LIMITS)
+    assert intake.refuse_answer(state, YES) == ""
+
+
+def test_an_answer_after_the_turn_changes_nothing() -> None:
+    assert intake.answered(SessionState(), YES) == SessionState()
+    assert "no question" in intake.refuse_answer(SessionState(), YES)
+
+
+def test_only_the_turn_that_runs_is_interrupted() -> None:
+    assert "nothing" in intake.refuse_interrupt(SessionState(), Interrupt(request="r"))
+    assert "turn 7 has ended" in intake.refuse_interrupt(in_turn(), Interrupt(request="r", turn=7))
+    assert intake.refuse_interrupt(in_turn(), Interrupt(request="r", turn=1)) == ""
+    assert intake.interrupted(in_turn()).interrupt
+
+
+def test_a_repeated_interrupt_is_no_error_after_the_turn() -> None:
+    assert intake.refuse_interrupt(intake.seen(SessionState(), "r", LIMITS), Interrupt(request="r")) == ""
+
+
+def test_a_mode_change_counts_at_once_and_waits_to_be_written() -> None:
+    state = intake.mode_set(SessionState(), SetMode(request="r", mode=Mode.PLAN))
+    assert (state.mode, state.modes) == (Mode.PLAN, (Mode.PLAN,))
+    assert intake.mode_set(state, SetMode(request="s", mode=Mode.PLAN)) == state
+
+
+def test_of_many_mode_changes_the_newest_is_always_written() -> None:
+    state = SessionState()
+    for number in range(50):
+        mode = (Mode.PLAN, Mode.BYPASS, Mode.DEFAULT)[number % 3]
+        state = intake.mode_set(state, SetMode(request=str(number), mode=mode))
+    assert len(state.modes) == 20
+    assert state.modes[-1] == state.mode
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "more"),
+    [
+        (Mode.DEFAULT, Mode.BYPASS, True),
+        (Mode.DEFAULT, Mode.ACCEPT_EDITS, True),
+        (Mode.PLAN, Mode.DEFAULT, True),
+        (Mode.PLAN, Mode.DONT_ASK, True),
+        (Mode.DONT_ASK, Mode.DEFAULT, False),
+        (Mode.BYPASS, Mode.PLAN, False),
+        (Mode.DEFAULT, Mode.DEFAULT, False),
+    ],
+)
+def test_a_mode_with_more_rights_is_known(old: Mode, new: Mode, more: bool) -> None:
+    assert intake.gives_more(old, new) is more
+
+
+def test_a_close_keeps_its_reason_short() -> None:
+    state = intake.closed(SessionState(), Close(request="r", reason="x" * 999))
+    assert (state.closing, len(state.close_reason)) == (True, 300)
