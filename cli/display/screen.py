@@ -235,7 +235,7 @@ def _signals(frames: _Frames) -> Iterator[None]:
     heard: list[signal.Signals] = []
     try:
         # Outside the main thread, and on loops without signals, sizes are seen at the next tick.
-        with suppress(ValueError, RuntimeError, NotImplementedError):
+        with suppress(ValueError, RuntimeError):
             for number, act in wanted.items():
                 loop.add_signal_handler(number, act)
                 heard.append(number)

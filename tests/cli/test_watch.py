@@ -28,6 +28,7 @@ from workflows.contracts.events import (
     ExchangeEnded,
     ExchangeStarted,
     ModelRetry,
+    SessionClosed,
     Superseded,
     TextDelta,
     ThinkingDelta,
@@ -236,6 +237,15 @@ def test_a_call_whose_end_was_never_told_is_closed_with_its_turn() -> None:
 def test_a_second_turn_starts_anew() -> None:
     screen = after([*TURN, TurnStarted(seq=40, at=stamp(40), turn=2, exchange=3, prompt="more")])
     assert (screen.turn, screen.ended, shown(screen)[-1]) == (2, None, "> more")
+
+
+def test_an_end_that_is_told_again_by_the_engine_ends_nothing_twice() -> None:
+    again = TurnEnded(turn=1, reason="done")
+    closed = SessionClosed(reason="once")
+    events = [*TURN, again, closed, closed.model_copy(update={"seq": 30, "at": stamp(30)})]
+    assert shown(after(events))[-2:] == ["= done", "- session closed (once)"]
+    second = TurnStarted(seq=40, at=stamp(40), turn=2, exchange=3, prompt="more")
+    assert after([*TURN, second, again]).ended is None
 
 
 def test_figures_are_known_before_the_turn_ends_and_unpriced_replies_are_counted() -> None:
