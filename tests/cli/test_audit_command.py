@@ -16,6 +16,8 @@ from activities.stores.objects import FolderStore
 from activities.transcript import Transcript
 from tests.fakes.recorded import SESSION, Recorded, full_session
 
+pytestmark = pytest.mark.journey  # each starts a process or two
+
 PROGRAM = "import sys; from cli.app import main; sys.exit(main())"
 
 

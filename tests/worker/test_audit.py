@@ -86,6 +86,7 @@ async def test_a_whole_session_is_verified_by_both_verifiers(tmp_path: Path) -> 
     assert counts == [report.verification.entries, report.verification.objects - report.verification.entries]
 
 
+@pytest.mark.journey
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("harm", ["flipped", "missing", "emptied"])
 async def test_harm_to_any_object_is_found_by_both_and_the_entry_is_named(tmp_path: Path, kind: str, harm: str) -> None:

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
+from pydantic import JsonValue
+
 from workflows.contracts.audit import (
     Bill,
     CallStep,
@@ -156,7 +158,7 @@ def _unseen_reply(line: Line, taken: Taken, state: str) -> ExchangeStep:
 
 def _call(reader: _Reader, line: Line, entry: Entry, body: OutcomeBody) -> CallStep:
     use = reader.uses[body.place] if body.place < len(reader.uses) else None
-    content = [block.model_dump(mode="json") for block in body.content]
+    content: list[JsonValue] = [block.model_dump(mode="json") for block in body.content]
     return CallStep(
         n=line.n,
         digest=line.digest,
