@@ -30,6 +30,9 @@ _DIFFERS = ("at", "started", "ended", "attempt", "crash", "worker", "unknown", "
 
 _DIFFERS_IN_DATA = ("seconds",)
 
+_IN_FLIGHT = 0.1
+"""Seconds after a kill within which a request was on its way before it."""
+
 
 def bash(name: str) -> Told:
     """A call of the external program that counts its runs in a file."""
@@ -162,7 +165,7 @@ async def _kill_at(rig: Rig, session: str, victim: Victim, at_event: int) -> flo
 def _went_on(model: Rehearsal, killed: float) -> float:
     if not killed:
         return 0.0
-    return next((request.at - killed for request in model.requests if request.at > killed), 0.0)
+    return next((request.at - killed for request in model.requests if request.at > killed + _IN_FLIGHT), 0.0)
 
 
 Exchange = dict[str, Any]

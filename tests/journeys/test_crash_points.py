@@ -1,13 +1,20 @@
 """Worker, server or both are killed at event n of a session; nothing is lost, nothing happens twice."""
 
+import os
 import random
+import signal
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
-from tests.fakes.crash import EFFECTS, Played, Victim, faults, notices, play
-from tests.fakes.rig import Rig
+from activities.processes import claim
+from activities.stores.journal import Journal
+from tests.fakes.crash import EFFECTS, Played, Victim, faults, healthy, kill, notices, play
+from tests.fakes.rig import Rig, played
+from tests.fakes.waiting import eventually_async
+from worker.engine_state import read_state
+from workflows.contracts.tools import CallStatus
 from workflows.contracts.transcript import OutcomeBody
 
 pytestmark = [pytest.mark.journey, pytest.mark.timeout(180), pytest.mark.asyncio(loop_scope="module")]
@@ -62,6 +69,48 @@ async def test_a_session_outlives_the_server(rig: Rig, box: Path, undisturbed: P
 async def test_a_session_outlives_both(rig: Rig, box: Path, undisturbed: Played, chance: random.Random) -> None:
     disturbed = await disturb(rig, box, undisturbed, "both", chance.randint(1, undisturbed.events))
     assert disturbed.requests <= 14
+
+
+async def test_a_worker_killed_while_the_server_is_down_loses_nothing(rig: Rig, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    call = {"tool": "Bash", "input": {"command": f"echo began >> {log}; sleep 2; echo ended >> {log}; echo true"}}
+    async with played({"replies": [{"content": [call]}], "fallback": "done"}) as model:
+        talk = await rig.start(model, cwd=tmp_path)
+        await eventually_async(log.exists, 20, "the command began")
+        supervisor = read_state(rig.home).supervisor.pid
+        os.kill(supervisor, signal.SIGSTOP)
+        try:
+            kill(rig, "server")
+            kill(rig, "worker")
+            # The command ends while nobody is there to hear of it.
+            await eventually_async(lambda: log.read_text().count("ended"), 20, "the command ended")
+        finally:
+            os.kill(supervisor, signal.SIGCONT)
+        result = await talk.result(60)
+        (outcome,) = await talk.outcomes(result.head)
+        assert log.read_text().split() == ["began", "ended"]
+        assert (outcome.status, outcome.crash) == (CallStatus.OK, "attached")
+        assert len(model.requests) == 2
+    await healthy(rig)
+
+
+async def test_the_death_of_runner_and_worker_is_told_as_unknown_and_nothing_runs_again(
+    rig: Rig, tmp_path: Path
+) -> None:
+    log = tmp_path / "log"
+    call = {"tool": "Bash", "input": {"command": f"echo began >> {log}; sleep 60; echo ended >> {log}"}}
+    async with played({"replies": [{"content": [call]}], "fallback": "done"}) as model:
+        talk = await rig.start(model, cwd=tmp_path)
+        await eventually_async(log.exists, 20, "the command began")
+        (record,) = Journal(rig.home.journal).calls(talk.session)
+        os.kill(claim.number(claim.facts_of(str(record.folder)), "runner"), signal.SIGKILL)
+        kill(rig, "worker")
+        result = await talk.result(60)
+        (outcome,) = await talk.outcomes(result.head)
+        assert log.read_text().split() == ["began"]
+        assert (outcome.status, outcome.crash) == (CallStatus.UNKNOWN, "unknown")
+        assert "outcome unknown: its runner died" in str(model.requests[-1].body)
+    await healthy(rig)
 
 
 @pytest.mark.soak
