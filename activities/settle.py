@@ -5,7 +5,7 @@ import json
 from activities.stores.index import note_head
 from activities.world import World
 from workflows.contracts.events import Happened, Notice, SessionClosed, TurnEnded
-from workflows.contracts.messages import Text, ToolUse
+from workflows.contracts.messages import Text, ToolUse, clean
 from workflows.contracts.permissions import Decision, Verdict
 from workflows.contracts.session import Settled, SettleRequest, TurnEnd
 from workflows.contracts.tools import CallStatus
@@ -13,6 +13,7 @@ from workflows.contracts.transcript import Body, MessageBody, NoticeBody, Outcom
 from workflows.core.pending import bodies
 
 _NEVER_RAN = "[not run: the turn ended first]"
+_CUT_OFF = "[not run: the reply was cut off inside this call, and the turn ended]"
 _ENDED = Verdict(decision=Decision.DENY, by="tool", text="the turn ended before the call was decided")
 
 
@@ -20,7 +21,7 @@ async def settle(world: World, request: SettleRequest) -> Settled:
     """Append outcomes, results, prompts and the notice; the same request gives the same entries."""
     outcomes = [OutcomeBody.model_validate_json(await world.store.get(digest)) for digest in request.waiting]
     outcomes = sorted([*outcomes, *await _unanswered(world, request)], key=lambda body: (body.exchange, body.place))
-    prompts = [(await world.store.get(digest)).decode("utf-8") for digest in request.prompts]
+    prompts = [(await world.store.get(digest)).decode("utf-8", errors="replace") for digest in request.prompts]
     entries = bodies(outcomes, prompts, turn=request.turn, exchange=request.exchange)
     head = await world.transcript.append(request.head, request.at, (*entries, *_notices(request)))
     note_head(world.home, request.session, head, request.at, request.what)
@@ -42,12 +43,12 @@ def _never_ran(request: SettleRequest, place: int, use: ToolUse) -> OutcomeBody:
         turn=request.turn,
         exchange=request.exchange,
         place=place,
-        tool=use.name,
+        tool=clean(use.name),
         call=use.id,
         digest=digest_of(canonical({"tool": use.name, "input": use.input})),
         verdict=_ENDED,
-        status=CallStatus.CANCELLED,
-        content=(Text(text=_NEVER_RAN),),
+        status=CallStatus.BROKEN if use.cut_off else CallStatus.CANCELLED,
+        content=(Text(text=_CUT_OFF if use.cut_off else _NEVER_RAN),),
         is_error=True,
         started=request.at,
         ended=request.at,

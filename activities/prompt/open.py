@@ -10,6 +10,7 @@ from activities.stores.index import note_head
 from activities.world import World
 from workflows.contracts.errors import UserError
 from workflows.contracts.events import SessionOpened
+from workflows.contracts.ids import is_session_id
 from workflows.contracts.session import Opened, OpenRequest
 from workflows.contracts.settings import SessionContext, SessionSettings
 from workflows.contracts.tools import ToolSpec
@@ -18,13 +19,16 @@ from workflows.contracts.transcript import NoticeBody, canonical
 
 async def open_session(world: World, request: OpenRequest, tools: tuple[ToolSpec, ...]) -> Opened:
     """Store the session's context and begin its chain. Raises UserError for a missing folder or odd settings."""
-    folder = Path(request.cwd)
-    if not folder.is_dir():
+    if not is_session_id(request.session):
+        raise UserError(f"{request.session[:80]!r} is no session id: lower-case letters, digits and dashes are")
+    folder = Path(request.cwd).resolve()
+    if not Path(request.cwd).is_absolute() or not folder.is_dir():
         raise UserError(f"the session's folder {request.cwd} does not exist on {world.host.name}", reason="no_folder")
     settings = await _settings(world, request.settings)
+    _check_tools(settings, tools)
     context = SessionContext(
         session=request.session,
-        cwd=request.cwd,
+        cwd=str(folder),
         host=request.host,
         settings=settings,
         system=_system(settings, folder, request.at),
@@ -49,13 +53,19 @@ async def open_session(world: World, request: OpenRequest, tools: tuple[ToolSpec
         request.session,
         SessionOpened(
             session=request.session,
-            cwd=request.cwd,
+            cwd=str(folder),
             model=settings.model,
             mode=settings.mode.value,
             tools=tuple(tool.name for tool in context.tools),
         ),
     )
     return Opened(context=digest, head=head)
+
+
+def _check_tools(settings: SessionSettings, tools: tuple[ToolSpec, ...]) -> None:
+    known = [tool.name for tool in tools]
+    if unknown := sorted(set(settings.tools) - set(known)):
+        raise UserError(f"there is no tool {', '.join(unknown)}; there are {', '.join(known)}", reason="no_tool")
 
 
 async def _settings(world: World, digest: str) -> SessionSettings:

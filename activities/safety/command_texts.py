@@ -3,23 +3,30 @@
 import asyncio
 import re
 import shlex
+from itertools import dropwhile
 from pathlib import Path
 
 from activities.processes.command import CommandEnd, CommandSpec, EndKind
 from activities.processes.output import read_head, read_output, read_tail
 from activities.safety.paths import is_inside
 from activities.tool import Call
+from workflows.contracts.errors import FailureKind, StepFailure, UserError
 from workflows.contracts.messages import Text, clean
 from workflows.contracts.tools import CallStatus, Effect, ToolOutcome
 
 SHOWN_OK, SHOWN_FAILED = 30_000, 10_000
 """Bytes of output that the model is shown (spec 05 §2)."""
 
-STORED = 64 * 1024 * 1024
-"""Bytes of output that are kept in the store."""
+KEPT = 32 * 1024 * 1024
+"""Bytes kept of an output's beginning; they are in the worker's memory twice while they are stored."""
 
-_NO_MATCH = {"grep", "rg", "egrep", "fgrep", "find", "diff", "test", "["}
+_QUESTIONS = {"grep", "rg", "egrep", "fgrep", "find", "diff", "test", "[", "[["}
 """Programs whose exit code 1 is an answer, not an error (spec 05 §2)."""
+
+_QUIET = {"cd", "echo", "printf", "true"}
+"""Programs that stand beside a question without changing what its exit code means."""
+
+_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=.*", re.DOTALL)
 
 _LINE_ENDS = re.compile(rb"\r\n?")
 
@@ -30,17 +37,18 @@ async def outcome_of(call: Call, command: str, spec: CommandSpec, end: CommandEn
     limit = SHOWN_FAILED if failed else SHOWN_OK
     folder = call.record.folder
     data = await asyncio.to_thread(_whole, folder, end)
-    full = await call.world.store.put(data) if len(data) > limit else ""
+    full = await _stored(call, data) if len(data) > limit else ""
     shown = _shown(data, limit, full, end)
-    words = [shown, *_endings(end, spec), *_folder_words(call, end)]
+    cwd, moved = _moved(call, end)
+    words = [shown, *_endings(end, spec), moved]
     return ToolOutcome(
         content=(Text(text="\n".join(word for word in words if word) or "(no output)"),),
         is_error=failed,
         full=full,
         size=end.output_bytes,
-        effects=(Effect(kind="command", path=spec.cwd),),
+        effects=(Effect(kind="command", path=spec.cwd),) if end.is_started else (),
         status=_status(end, failed=failed),
-        cwd=_next_folder(call, end),
+        cwd=cwd,
         data={
             "exit_code": end.exit_code,
             "signal": end.signal,
@@ -53,6 +61,14 @@ async def outcome_of(call: Call, command: str, spec: CommandSpec, end: CommandEn
     )
 
 
+async def _stored(call: Call, data: bytes) -> str:
+    """Digest of the whole output. A store that fails now may take it later: the command ran, so it is not given up."""
+    try:
+        return await call.world.store.put(data)
+    except UserError as error:
+        raise StepFailure(FailureKind.STORE, str(error), retryable=True) from error
+
+
 def is_failure(command: str, end: CommandEnd) -> bool:
     """Whether the model is told of an error; exit code 1 of a search is an answer."""
     if end.kind != EndKind.EXITED or end.exit_code is None:
@@ -63,11 +79,37 @@ def is_failure(command: str, end: CommandEnd) -> bool:
 
 
 def _is_question(command: str) -> bool:
+    """Whether the exit code is that of a question: of the last command, or of an `&&` chain at the end."""
+    chain: list[list[str]] = [[]]
     try:
-        words = shlex.split(command.rsplit("|", maxsplit=1)[-1])
+        for word in _words(command.strip().rstrip(";")):
+            if word == "&&":
+                chain.append([])
+            elif set(word) <= set(";&|()\n"):
+                chain = [[]]
+            else:
+                chain[-1].append(word)
     except ValueError:
         return False
-    return bool(words) and (words[0] in _NO_MATCH or words[:2] in (["git", "diff"], ["git", "grep"]))
+    asked = [_asks(words) for words in chain]
+    return True in asked and all(
+        asks or (words[:1] and words[0] in _QUIET) for asks, words in zip(asked, chain, strict=True)
+    )
+
+
+def _words(command: str) -> shlex.shlex:
+    """The words and separators of a command. Reading them raises ValueError for an open quote."""
+    words = shlex.shlex(command, posix=True, punctuation_chars=";&|()<>\n")
+    words.whitespace, words.commenters, words.whitespace_split = " \t\r", "", True
+    return words
+
+
+def _asks(words: list[str]) -> bool:
+    words = list(dropwhile(lambda word: _ASSIGNMENT.fullmatch(word) is not None, words))
+    program = words[0].rsplit("/", maxsplit=1)[-1] if words else ""
+    if program == "git":
+        return next((word for word in words[1:] if not word.startswith("-")), "") in {"diff", "grep"}
+    return program in _QUESTIONS
 
 
 def _status(end: CommandEnd, *, failed: bool) -> CallStatus:
@@ -80,18 +122,30 @@ def _status(end: CommandEnd, *, failed: bool) -> CallStatus:
 
 def _whole(folder: Path, end: CommandEnd) -> bytes:
     if not end.tail_bytes:
-        return read_output(folder, 0, STORED)
+        return read_output(folder, 0, end.stored_bytes)
     gap = end.output_bytes - end.stored_bytes - end.tail_bytes
     note = f"\n[{gap} bytes were not kept]\n".encode() if gap > 0 else b""
-    return read_head(folder, STORED) + note + read_tail(folder, end.tail_bytes, end)
+    return b"".join((read_head(folder, end.stored_bytes), note, read_tail(folder, end.tail_bytes, end)))
 
 
 def _shown(data: bytes, limit: int, full: str, end: CommandEnd) -> str:
-    if len(data) <= limit:
-        return readable(data)
-    head, tail = readable(data[: limit // 2]), readable(data[-limit // 2 :])
-    left_out = end.output_bytes - limit
-    return f"{head}\n[{left_out:,} of {end.output_bytes:,} bytes left out; all of it: Read result:{full}]\n{tail}"
+    half = min(limit, len(data)) // 2
+    head, tail = _fitting(data[:half], limit // 2, is_end=False), _fitting(data[-half:], limit // 2, is_end=True)
+    left_out = end.output_bytes - len(head) - len(tail)
+    note = f"[{left_out:,} of {end.output_bytes:,} bytes left out; all of it: Read result:{full}]"
+    return f"{readable(head)}\n{note}\n{readable(tail)}"
+
+
+def _fitting(data: bytes, limit: int, *, is_end: bool) -> bytes:
+    """As much of the beginning or end as makes a text within the limit: what is no text grows when it is replaced."""
+    while (size := _size(data)) > limit:
+        kept = len(data) * limit // (size + 1)
+        data = data[len(data) - kept :] if is_end else data[:kept]
+    return data
+
+
+def _size(data: bytes) -> int:
+    return len(readable(data).encode())
 
 
 def readable(data: bytes) -> str:
@@ -121,16 +175,13 @@ def _endings(end: CommandEnd, spec: CommandSpec) -> list[str]:
     return words
 
 
-def _folder_words(call: Call, end: CommandEnd) -> list[str]:
+def _moved(call: Call, end: CommandEnd) -> tuple[str, str]:
+    """Where the next command starts, empty for where this one did, and what the model is told of it."""
     if end.cwd is None or Path(end.cwd) == call.cwd:
-        return []
-    if is_inside(Path(end.cwd), call.workspace):
-        return [f"[now in {clean(end.cwd)}]"]
-    return [f"[{clean(end.cwd)} is outside the workspace; the next command starts in {call.workspace}]"]
-
-
-def _next_folder(call: Call, end: CommandEnd) -> str:
-    if end.cwd is None or Path(end.cwd) == call.cwd:
-        return ""
-    inside = is_inside(Path(end.cwd), call.workspace)
-    return end.cwd if inside and end.cwd == clean(end.cwd) else str(call.workspace)
+        return "", ""
+    name = clean(end.cwd)
+    if not is_inside(Path(end.cwd), call.workspace):
+        return str(call.workspace), f"[{name} is outside the workspace; the next command starts in {call.workspace}]"
+    if name != end.cwd:
+        return str(call.workspace), f"[{name} is no UTF-8 name; the next command starts in {call.workspace}]"
+    return name, f"[now in {name}]"

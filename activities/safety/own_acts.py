@@ -5,8 +5,20 @@ import re
 from activities.tool import Call
 from workflows.contracts.permissions import Decision, Finding
 
-_PERSONS = re.compile(r"\bperdure\b[^;&|\n]*\b(approve|deny|close|up|down|stop|worker)\b")
-_ENGINE = re.compile(r"(^|[\s;&|/(`'\"])temporal\s")
+_WORD = r"(?:^|[\s;&|(){}`'\"/\\])"
+_WRAPPERS = r"sudo|doas|env|exec|command|nohup|setsid|nice|time|timeout\s+\S+|xargs|run|then|do|else|\w+=\S*"
+_BEGINS = rf"(?:^\s*|[;&|(){{}}`'\"/\\!]\s*|(?:{_WRAPPERS})\s+)"
+"""Where a command begins: its name alone is a word that people write in texts too."""
+_OPTIONS = r"(?:\s+-\S+(?:\s+[^-\s]\S*)?)*"
+_PERSONS = re.compile(
+    rf"{_WORD}perdure['\"]?{_OPTIONS}\s+['\"]?(approve|deny|close|stop|up|down|worker)(?![\w.-])", re.MULTILINE
+)
+_ENGINE = re.compile(
+    rf"{_BEGINS}temporal['\"]?{_OPTIONS}\s+['\"]?"
+    r"(activity|batch|cloud|config|env|nexus|operator|schedule|server|task-queue|worker|workflow)(?![\w.-])",
+    re.MULTILINE,
+)
+_KEYS = re.compile(r"(perdure|PERDURE_HOME\}?['\"]?)/+keys(?![\w.-])")
 
 
 def own_act_findings(call: Call, command: str) -> tuple[Finding, ...]:
@@ -19,6 +31,6 @@ def own_act_findings(call: Call, command: str) -> tuple[Finding, ...]:
     seen = (
         (_PERSONS.search(command), "a person's act: only a person may do this, outside the agent's commands"),
         (_ENGINE.search(command), "it talks to the engine that runs this session"),
-        (keys in command, "it names the folder of the person's keys"),
+        (keys in command or _KEYS.search(command), "it names the folder of the person's keys"),
     )
     return tuple(Finding(check="own-acts", action=Decision.DENY, text=text) for found, text in seen if found)

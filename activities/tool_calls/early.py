@@ -92,11 +92,11 @@ async def taken_early(call: Call) -> ToolOutcome | None:
     if early is None:
         return None
     try:
-        outcome = await early.task
-    except asyncio.CancelledError:
-        if not early.task.cancelled():
-            raise
-        return None
+        # Not the task itself: a cancel of this call would look like one of the early run, and be lost.
+        await asyncio.wait({early.task})
+    finally:
+        early.task.cancel()
+    outcome = None if early.task.cancelled() else early.task.result()
     if outcome is not None:
         for path, digest in early.noted.items():
             call.seen.note(path, digest)

@@ -11,11 +11,20 @@ from activities.tool import AnyTool, Call, ToolInput
 from activities.tool_calls.registry import find
 from activities.tool_calls.vet import parse_input
 from activities.world import World
+from workflows.contracts.contract import Contract
 from workflows.contracts.errors import ChainError, ToolError
 from workflows.contracts.messages import ToolUse
+from workflows.contracts.permissions import Answer, Verdict
 from workflows.contracts.settings import SessionContext
 from workflows.contracts.tools import EndRequest, ToolRequest
 from workflows.contracts.transcript import MessageBody, canonical, digest_of
+
+
+class Begun(Contract):
+    """What let a call begin, as its intent says."""
+
+    verdict: Verdict
+    answer: Answer | None = None
 
 
 @dataclass(frozen=True)
@@ -48,6 +57,20 @@ class OpenedCall:
             attempt=world.beat().attempt,
             is_repeat=is_repeat,
         )
+
+    def begin(self, at: str, begun: Begun) -> None:
+        """Say on disk that the call is about to have its effect, and who allowed it."""
+        self.record.write_intent(
+            {"tool": self.use.name, "at": at, "digest": self.digest, "begun": begun.model_dump(mode="json")}
+        )
+
+    def begun(self) -> Begun | None:
+        """What let an earlier attempt begin; None when none did, or its intent cannot be read."""
+        intent = self.record.read_intent()
+        try:
+            return Begun.model_validate(intent["begun"]) if intent else None
+        except (KeyError, ValidationError):
+            return None
 
     def given(self) -> ToolInput:
         """The call's input as its tool takes it. Raises ToolError."""

@@ -8,7 +8,6 @@ from activities.tools.grep import Grep
 from activities.tools.read import Read
 from activities.tools.todo_write import TodoWrite
 from activities.tools.write import Write
-from workflows.contracts.errors import UsageError
 
 TOOLS: tuple[AnyTool, ...] = (Bash(), Edit(), Glob(), Grep(), Read(), TodoWrite(), Write())
 """Sorted by name: the order in which the model sees them, part of the cached prefix."""
@@ -17,12 +16,3 @@ TOOLS: tuple[AnyTool, ...] = (Bash(), Edit(), Glob(), Grep(), Read(), TodoWrite(
 def find(name: str) -> AnyTool | None:
     """The tool of that name."""
     return next((tool for tool in TOOLS if tool.name == name), None)
-
-
-def pool(names: tuple[str, ...]) -> tuple[AnyTool, ...]:
-    """The tools of these names, in the registry's order; all for no names. Raises UsageError for an unknown one."""
-    unknown = sorted(set(names) - {tool.name for tool in TOOLS})
-    if unknown:
-        known = ", ".join(tool.name for tool in TOOLS)
-        raise UsageError(f"there is no tool {', '.join(unknown)}; there are {known}")
-    return tuple(tool for tool in TOOLS if not names or tool.name in names)

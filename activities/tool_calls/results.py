@@ -1,8 +1,28 @@
 """large results go to disk, a preview stays."""
 
 from activities.stores.objects import ObjectStore
-from workflows.contracts.messages import Text
-from workflows.contracts.tools import ToolOutcome
+from workflows.contracts.messages import Shown, Text, clean, clean_json
+from workflows.contracts.tools import Effect, ToolOutcome
+
+
+def cleaned(outcome: ToolOutcome) -> ToolOutcome:
+    """The outcome without what neither the store's JSON nor a provider takes, such as half an emoji."""
+    return outcome.model_copy(
+        update={
+            "content": tuple(map(_cleaned_block, outcome.content)),
+            "effects": tuple(map(_cleaned_effect, outcome.effects)),
+            "cwd": clean(outcome.cwd),
+            "data": clean_json(outcome.data),
+        }
+    )
+
+
+def _cleaned_block(block: Shown) -> Shown:
+    return Text(text=clean(block.text)) if isinstance(block, Text) else block
+
+
+def _cleaned_effect(effect: Effect) -> Effect:
+    return effect.model_copy(update={"path": clean(effect.path)})
 
 
 async def trim(outcome: ToolOutcome, limit: int, store: ObjectStore) -> ToolOutcome:

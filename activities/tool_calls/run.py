@@ -6,17 +6,18 @@ from contextlib import suppress
 
 from activities.tool import AnyTool, Call, ToolInput
 from activities.tool_calls.early import taken_early
-from activities.tool_calls.opened import OpenedCall, opened
+from activities.tool_calls.opened import Begun, OpenedCall, opened
 from activities.tool_calls.outcomes import Ended, Told, found, stored
-from activities.tool_calls.results import trim
+from activities.tool_calls.results import cleaned, trim
 from activities.tool_calls.vet import refusal, vet
 from activities.world import World
-from workflows.contracts.errors import ToolError, UserError
+from workflows.contracts.errors import StepFailure, ToolError, UserError
 from workflows.contracts.events import ApprovalAnswered, ApprovalAsked
 from workflows.contracts.ids import call_id
 from workflows.contracts.messages import Text, clean
 from workflows.contracts.permissions import Answer, Approval, Decision, Verdict
-from workflows.contracts.tools import CallStatus, Repeat, ToolDone, ToolOutcome, ToolRequest
+from workflows.contracts.tools import CallStatus, Pass, Repeat, ToolDone, ToolOutcome, ToolRequest
+from workflows.contracts.transcript import canonical
 
 log = logging.getLogger(__name__)
 
@@ -49,9 +50,11 @@ async def _vetted(told: Told, request: ToolRequest) -> ToolDone:
     tool = at.tool
     if tool is None:
         raise AssertionError("a call without a tool has no input")
-    intent = at.record.read_intent()
-    call = at.call(told.world, request, is_repeat=intent is not None)
+    call = at.call(told.world, request, is_repeat=at.record.read_intent() is not None)
     answer = _answer(at, request)
+    if (begun := at.begun()) is not None:
+        # It was allowed and may have had its effect: what became of it is told, whatever would be decided now.
+        return await stored(told, begun.verdict, await _run_once(told, call, tool, given), begun.answer)
     verdict = await asyncio.to_thread(vet, call, tool, given, request.mode, answer)
     if answer is not None:
         told.say(ApprovalAnswered(**told.place(), approval=answer.approval, allow=answer.allow, by=answer.by))
@@ -59,6 +62,8 @@ async def _vetted(told: Told, request: ToolRequest) -> ToolDone:
         return await _ask(told, tool, given, verdict)
     if verdict.decision == Decision.DENY:
         return await stored(told, verdict, Ended(denied(verdict), ""), answer)
+    if tool.repeat != Repeat.SAFE and not call.is_repeat:
+        at.begin(request.at, Begun(verdict=verdict, answer=answer))
     return await stored(told, verdict, await _run_once(told, call, tool, given), answer)
 
 
@@ -72,7 +77,8 @@ def _answer(at: OpenedCall, request: ToolRequest) -> Answer | None:
 
 async def _ask(told: Told, tool: AnyTool, given: ToolInput, verdict: Verdict) -> ToolDone:
     request, at = told.request, told.at
-    found_digest = await told.world.store.put(verdict.model_dump_json().encode())
+    found_pass = Pass(verdict=verdict, digest=at.digest)
+    found_digest = await told.world.store.put(canonical(found_pass.model_dump(mode="json")))
     approval = Approval(
         id=call_id(request.exchange, request.place),
         tool=tool.name,
@@ -80,7 +86,7 @@ async def _ask(told: Told, tool: AnyTool, given: ToolInput, verdict: Verdict) ->
         digest=at.digest,
         found=found_digest,
         asked_at=request.at,
-        reason=verdict.text[:300],
+        reason=clean(verdict.text)[:120],
     )
     told.say(
         ApprovalAsked(
@@ -98,12 +104,10 @@ async def _run_once(told: Told, call: Call, tool: AnyTool, given: ToolInput) -> 
         crash = "attached" if tool.attaches else "repeated"
     elif call.attempt > 1:
         crash = "repeated"
-    if tool.repeat != Repeat.SAFE and not call.is_repeat:
-        call.record.write_intent({"tool": tool.name, "at": told.request.at, "digest": told.at.digest})
     told.started(clean(tool.summary(given))[:300])
     call = told.with_progress(call)
     outcome = await _until_cancelled(told, call, tool, given)
-    outcome = await trim(outcome, tool.result_limit, told.world.store)
+    outcome = await trim(cleaned(outcome), tool.result_limit, told.world.store)
     return Ended(outcome, "unknown" if outcome.status == CallStatus.UNKNOWN else crash)
 
 
@@ -130,6 +134,8 @@ async def _until_cancelled(told: Told, call: Call, tool: AnyTool, given: ToolInp
 async def _outcome(tool: AnyTool, call: Call, given: ToolInput) -> ToolOutcome:
     try:
         return await taken_early(call) or await tool.run(call, given)
+    except StepFailure:
+        raise
     except (ToolError, UserError) as error:
         return failed(str(error))
     except Exception as error:

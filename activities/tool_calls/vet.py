@@ -1,7 +1,5 @@
 """schema, own check, pre-hooks, safety findings -> verdict."""
 
-from dataclasses import dataclass
-
 from pydantic import ValidationError
 
 from activities.safety.paths import is_inside
@@ -10,14 +8,6 @@ from workflows.contracts.errors import ToolError
 from workflows.contracts.messages import ToolUse
 from workflows.contracts.permissions import Answer, Decision, Mode, Verdict
 from workflows.core.permissions import Asked, decide, may_still
-
-
-@dataclass(frozen=True)
-class Vetted:
-    """A call that fits its tool's schema, and what was decided about it."""
-
-    given: ToolInput
-    verdict: Verdict
 
 
 def parse_input(tool: AnyTool, use: ToolUse) -> ToolInput:
@@ -29,7 +19,8 @@ def parse_input(tool: AnyTool, use: ToolUse) -> ToolInput:
         wrong = "; ".join(
             f"{'.'.join(map(str, problem['loc'])) or 'input'}: {problem['msg']}" for problem in error.errors()[:8]
         )
-        raise ToolError(f"{use.name} was called with an input that does not fit: {wrong}. Nothing was done.") from error
+        why = f"{use.name} was called with an input that does not fit: {wrong[:2_000]}. Nothing was done."
+        raise ToolError(why) from error
 
 
 def vet(call: Call, tool: AnyTool, given: ToolInput, mode: Mode, answer: Answer | None) -> Verdict:

@@ -4,12 +4,13 @@ from pathlib import Path
 
 from pydantic import Field
 
-from activities.processes.attach import end_command, run_command
+from activities.processes.attach import end_command, is_running, run_command
 from activities.processes.command import CommandProgress, CommandSpec, shell
 from activities.processes.output import read_tail
-from activities.safety.command_texts import outcome_of
+from activities.safety.command_texts import KEPT, outcome_of
 from activities.safety.environment import command_environment
 from activities.safety.own_acts import own_act_findings
+from activities.safety.paths import is_inside
 from activities.tool import Call, Tool, ToolInput
 from workflows.contracts.errors import ToolError
 from workflows.contracts.permissions import Finding
@@ -60,6 +61,7 @@ class Bash(Tool[Input]):
             environment=command_environment(call),
             deadline=_seconds(call, given),
             silence=float(call.settings.bash_silence) or None,
+            output_cap=KEPT,
         )
 
         def tell(progress: CommandProgress) -> None:
@@ -67,17 +69,23 @@ class Bash(Tool[Input]):
 
         try:
             end = await run_command(folder, spec, tell, call.world.start_runner)
+        except TimeoutError:
+            # Its runner may still come: whether it did is settled before anything is said of it.
+            ended = await end_command(folder)
+            if ended is None or not ended.is_started:
+                raise ToolError("The command could not be started in time. It did not run.") from None
+            end = ended
         except OSError as error:
             raise ToolError(f"The command could not be started: {error}. It did not run.") from error
         return await outcome_of(call, given.command, spec, end)
 
     async def cancel(self, call: Call, given: Input) -> bool:
         await end_command(call.record.folder)
-        return True
+        return not is_running(call.record.folder)
 
 
 def _start_folder(call: Call) -> Path:
-    if call.cwd.is_dir():
+    if call.cwd.is_dir() and is_inside(call.cwd, call.workspace):
         return call.cwd
     if call.workspace.is_dir():
         return call.workspace
