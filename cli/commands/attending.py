@@ -11,6 +11,7 @@ from typing import Self
 
 from cli.commands.following import Following
 from cli.commands.keyboard import keys
+from cli.display.cells import one_line
 from cli.display.results import (
     Outcome,
     denials_of,
@@ -31,7 +32,7 @@ from cli.signing import new_request, signed_answer
 from cli.watch import Screen
 from worker.engine import Home
 from workflows.contracts.errors import ExitCode, PerdureError, UserError
-from workflows.contracts.events import ApprovalAnswered, ApprovalAsked, Event
+from workflows.contracts.events import ApprovalAnswered, ApprovalAsked, Event, ExchangeEnded, ModelRetry, Notice
 from workflows.contracts.session import Interrupt, TurnEnd
 
 TWICE_S = 2.0
@@ -39,6 +40,8 @@ TWICE_S = 2.0
 INTERRUPT_LIMIT_S = 10.0
 """How long the end of an interrupted turn is waited for."""
 CLOSED_LIMIT_S = 5.0
+LONG_RETRY_S = 1.5
+"""A wait for the model's next attempt from which on a watcher without a view is told."""
 FORMATS = ("", "text", "json", "stream-json")
 
 
@@ -141,19 +144,28 @@ async def _show(attended: Attended, reader: Reader, following: Following) -> Non
             )
         case "stream-json":
             stream = StreamJson(attended.session, reader.entries, partial=attended.partial)
-            async for line in stream.lines(_told_questions(attended, events), following.is_last):
+            async for line in stream.lines(_told_aside(attended, events), following.is_last):
                 print(line, flush=True)
         case _:
-            async for _event in _told_questions(attended, events):
+            async for _event in _told_aside(attended, events):
                 pass
 
 
-async def _told_questions(attended: Attended, events: AsyncIterator[Event]) -> AsyncIterator[Event]:
-    """The same events; where standard output belongs to a program, questions are said on standard error."""
+async def _told_aside(attended: Attended, events: AsyncIterator[Event]) -> AsyncIterator[Event]:
+    """The same events; where standard output belongs to a program, what it waits for is said on standard error."""
+    is_waiting = False
     async for event in events:
-        if isinstance(event, ApprovalAsked):
-            say(f"Session {attended.session} asks: {event.tool} {event.summary}. "
-                f"Answer: perdure approve {attended.session} {event.approval}, or deny.")  # fmt: skip
+        match event:
+            case ApprovalAsked():
+                say(f"Session {attended.session} asks: {event.tool} {event.summary}. "
+                    f"Answer: perdure approve {attended.session} {event.approval}, or deny.")  # fmt: skip
+            case Notice(what="engine"):
+                say(one_line(event.text))
+            case ModelRetry(final=False) if event.seconds >= LONG_RETRY_S and not is_waiting:
+                is_waiting = True
+                say(f"Waiting for the model: {one_line(event.text)}. It is asked again, with longer and longer pauses.")
+            case ExchangeEnded():
+                is_waiting = False
         yield event
 
 

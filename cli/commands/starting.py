@@ -62,11 +62,13 @@ async def start_and_watch(start: Start, environment: Mapping[str, str] = os.envi
     if is_embedded and not scenario and not model_keys.leads_to_a_model(environment):
         raise KeyRefused(NO_KEY, reason="no_key")
     home.ensure()
-    if scenario:
-        settings = settings.model_copy(update={"base_url": start_rehearsal(home, scenario)})
     if is_embedded:
         model_keys.remember(home, environment)
         _have_engine(home)
+    sessions = await open_sessions(home, environment)
+    # Last of what may fail: a model that no session asks would run on for nobody.
+    if scenario:
+        settings = settings.model_copy(update={"base_url": start_rehearsal(home, scenario)})
     sender = Sender(home)
     sender.environment(start.session, environment)
     prompt = await sender.prompt(start.prompt, new_request())
@@ -77,7 +79,6 @@ async def start_and_watch(start: Start, environment: Mapping[str, str] = os.envi
         settings=await sender.settings(settings), public_key=public_key(home), prompts=(prompt,),
         thresholds=thresholds, mode=settings.mode, once=start.once,
     )  # fmt: skip
-    sessions = await open_sessions(home, environment)
     at = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     await sessions.start_session(given, model=settings.model, title=prompt.title, started=at)
     _warn(start, settings, environment)
