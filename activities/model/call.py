@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from activities.model.exchange import Exchange
 from activities.model.flight import Flight, Past, flight_name, flight_path, forget, locked
+from activities.model.rooms import Rooms
 from activities.model.views import MOST_BYTES, ViewCache
 from activities.world import Beat, World
 from workflows.contracts.errors import ChainError
@@ -21,6 +22,7 @@ class ModelCalls:
 
     def __init__(self, most_view_bytes: int = MOST_BYTES) -> None:
         self.views = ViewCache(most_view_bytes)
+        self.rooms = Rooms()
         self._flights: dict[tuple[str, int], Flight] = {}
         self._contexts: OrderedDict[str, SessionContext] = OrderedDict()
 
@@ -75,7 +77,7 @@ class ModelCalls:
                 # The attempt before may have run on another host, whose file is not here.
                 past = Past.of_details(details)
             context = await self._context(world, request.context)
-            exchange = Exchange(world, request, context, self.views, flight, file, past, attempt)
+            exchange = Exchange(world, request, context, self.views, self.rooms, flight, file, past, attempt)
             return await exchange.reply()
 
     async def _context(self, world: World, digest: str) -> SessionContext:

@@ -12,8 +12,9 @@ from activities.model.flight import Flight, FlightFile, Past, Whole
 from activities.model.live import LiveFeed
 from activities.model.prices import cost_of
 from activities.model.request import Asking, body_bytes, head_bytes, is_thoughtless
+from activities.model.rooms import Rooms
 from activities.model.stream import Ended, Reply, receive
-from activities.model.views import ViewCache
+from activities.model.views import View, ViewCache
 from activities.model.waiting import append_waiting, prompt_text
 from activities.stores.objects import get_many
 from activities.world import World
@@ -39,6 +40,8 @@ class Kept:
     digests: list[str] = field(default_factory=list)
     started: str = ""
     """When the provider began to answer; empty while it has not."""
+    cap: int = 0
+    """Output cap that was sent."""
 
     @property
     def is_worth(self) -> bool:
@@ -54,6 +57,7 @@ class Exchange:
     request: ModelRequest
     context: SessionContext
     views: ViewCache
+    rooms: Rooms
     flight: Flight
     file: FlightFile
     past: Past
@@ -85,15 +89,14 @@ class Exchange:
         return self._cut_off(kept, self.past.usage, max(1, self.past.billed))
 
     async def _asked(self, head: str) -> Whole:
-        body = await self._body(head)
+        view = await self._view(head)
         await self._tell_start()
         self.file.asked()
         kept = Kept()
         live = LiveFeed(self._publish, self.request, self.attempt)
         reply = Reply(live, lambda usage: self._started(kept, usage), lambda block: self._keep(kept, block))
-        settings = self.context.settings
         try:
-            await receive(self.world.model, body, settings.base_url, settings.idle_seconds, reply)
+            await self._received(view, kept, reply)
         except ModelFailure:
             if not kept.is_worth:
                 raise
@@ -106,11 +109,25 @@ class Exchange:
             live.flush()
         return await self._complete(kept, reply)
 
-    async def _body(self, head: str) -> bytes:
-        asking, world = self._asking, self.world
-        view = await self.views.at(self.request.session, asking.model, head, world.transcript, world.store)
+    async def _view(self, head: str) -> View:
+        world = self.world
+        return await self.views.at(self.request.session, self._asking.model, head, world.transcript, world.store)
+
+    async def _received(self, view: View, kept: Kept, reply: Reply) -> None:
+        """Take the reply; a refusal that tells how much output fits is followed by a request that asks for no more."""
+        settings, asking = self.context.settings, self._asking
         may_think = not asking.thinking or not is_thoughtless(view.messages)
-        return body_bytes(head_bytes(self.context, asking, may_think=may_think), view.written)
+        size = view.size + len(head_bytes(self.context, asking))
+        for is_last in (False, False, True):
+            fitting = self.rooms.fitted(asking, settings.base_url, settings.window, size)
+            kept.cap = fitting.max_tokens
+            body = body_bytes(head_bytes(self.context, fitting, may_think=may_think), view.written)
+            try:
+                return await receive(self.world.model, body, settings.base_url, settings.idle_seconds, reply)
+            except ModelFailure as failure:
+                told = (fitting, settings.base_url, settings.window, size, failure.message)
+                if is_last or kept.started or not self.rooms.learn(*told):
+                    raise
 
     async def _ended_early(self, kept: Kept, reply: Reply) -> Whole:
         """The person interrupted: what was said so far stays said."""
@@ -148,7 +165,7 @@ class Exchange:
     async def _complete(self, kept: Kept, reply: Reply) -> Whole:
         """The reply as the model ended it; a call that the output limit cut off is marked and never run."""
         stop = reply.stop or StopReason.END_TURN
-        limit = _limit(stop, self._asking.max_tokens)
+        limit = _limit(stop, kept.cap)
         ended = [*reply.ended]
         if limit and ended and _is_cut(ended[-1]):
             last = ended[-1].block
