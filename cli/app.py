@@ -2,6 +2,7 @@
 
 import os
 import sys
+from itertools import pairwise
 from typing import NamedTuple
 
 TAGLINE = "A coding agent whose every move survives."
@@ -59,10 +60,11 @@ def main() -> int:
 
 
 def _called(words: list[str]) -> int:
-    from cli.commands_on_demand import program, usage_message
     from workflows.contracts.errors import PerdureError, UserError
 
     try:
+        from cli.commands_on_demand import program
+
         code = program(COMMANDS, TAGLINE, EPILOG)(words, prog_name="perdure", standalone_mode=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
@@ -73,7 +75,7 @@ def _called(words: list[str]) -> int:
     except (KeyboardInterrupt, BrokenPipeError):
         raise
     except Exception as error:
-        message = usage_message(error)
+        message = _usage(error)
         if message:
             return _complain(words, message, 2, "usage")
         if os.environ.get("PERDURE_DEBUG"):
@@ -81,24 +83,36 @@ def _called(words: list[str]) -> int:
         return _complain(words, _fault(error), 1, "fault")
 
 
+def _usage(error: Exception) -> str:
+    """What a wrong call is told, or nothing when the error is none of typer's."""
+    shown = getattr(error, "format_message", None)
+    if shown is None:
+        return "stopped before it was done" if type(error).__name__ == "Abort" else ""
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context else "perdure"
+    return f"{str(shown()).rstrip('.')}. See: {path} --help"
+
+
 def _complain(words: list[str], message: str, code: int, reason: str) -> int:
     """Say it in one line; where JSON was asked for, as an object on stdout too."""
     print(f"perdure: {' '.join(message.split())}", file=sys.stderr)
-    if _wants_json(words):
+    if _wants(words, "--output-format"):
+        from cli.display.results import json_line, outcome_of_error, result_object
+        from workflows.contracts.errors import UserError
+
+        print(json_line(result_object(outcome_of_error(UserError(message, code, reason)))), flush=True)
+    elif "--json" in words:
         import json
 
-        told = {"type": "result", "status": "error", "is_error": True, "reason": reason, "error": message}
-        print(json.dumps({**told, "exit_code": code}), flush=True)
+        print(json.dumps({"error": message, "reason": reason, "exit_code": code}), flush=True)
     return code
 
 
-def _wants_json(words: list[str]) -> bool:
-    pairs = zip(words, [*words[1:], ""], strict=True)
-    return any(
-        word == "--json" or (word.startswith("--output-format=") and word.endswith("json"))
-        or (word == "--output-format" and value.endswith("json"))
-        for word, value in pairs
-    )  # fmt: skip
+def _wants(words: list[str], flag: str) -> bool:
+    """Whether that flag asks for json or stream-json."""
+    named = [word.removeprefix(f"{flag}=") for word in words if word.startswith(f"{flag}=")]
+    named += [value for word, value in pairwise(words) if word == flag]
+    return any(value in {"json", "stream-json"} for value in named)
 
 
 def _fault(error: Exception) -> str:

@@ -68,16 +68,6 @@ def program(commands: Sequence[Described], tagline: str, epilog: str) -> "Comman
     return _quick(typer.main.get_command(app))
 
 
-def usage_message(error: Exception) -> str:
-    """What a wrong call is told, or nothing when the error is none of typer's."""
-    shown = getattr(error, "format_message", None)
-    if shown is None:
-        return "stopped before it was done" if isinstance(error, typer.Abort) else ""
-    context = getattr(error, "ctx", None)
-    path = context.command_path if context else "perdure"
-    return f"{str(shown()).rstrip('.')}. See: {path} --help"
-
-
 def _root(version: Annotated[bool, typer.Option("--version", "-V", help="Print the version.")] = False) -> None:
     """Nothing: `main` answers --version before typer is imported."""
 

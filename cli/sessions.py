@@ -55,9 +55,10 @@ _ID_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 class Sessions:
     """The sessions of one server; every method raises UserError, in words for the person."""
 
-    def __init__(self, line: Line, where: str) -> None:
+    def __init__(self, line: Line, where: str, patience_s: float = SILENCE_LIMIT_S) -> None:
         self._line = line
         self._where = where
+        self._patience_s = patience_s
 
     async def start_session(self, given: "SessionInput", *, model: str, title: str, started: str) -> None:
         """Start the session, its first prompt with it; UsageError when the id is taken."""
@@ -171,14 +172,14 @@ class Sessions:
         from workflows.contracts.session import Taken
 
         given = request.model_dump(mode="json")
-        workflow, is_told, deadline = session_workflow(session), False, time.monotonic() + SILENCE_LIMIT_S
+        workflow, is_told, deadline = session_workflow(session), False, time.monotonic() + self._patience_s
         while True:
             with self._told(session):
                 try:
                     answer = await self._line.update(workflow, name, request.request, given, UPDATE_LIMIT_S)
                     return Taken.model_validate(answer)
                 except Late:
-                    why, deadline = "no worker took it", time.monotonic() + SILENCE_LIMIT_S
+                    why, deadline = "no worker took it", time.monotonic() + self._patience_s
                 except Silent:
                     # It may have been taken before the server went away: only the server knows.
                     if time.monotonic() >= deadline:

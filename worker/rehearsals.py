@@ -13,6 +13,8 @@ from worker.process_table import Identity, end_all, identify, wait_until
 from workflows.contracts.errors import UsageError, UserError
 
 START_LIMIT_S = 20.0
+_STARTED: "list[subprocess.Popen[bytes]]" = []
+"""By this process; they outlive it, so nothing waits for them but `end_rehearsals`."""
 PROGRAM = (sys.executable, "-I", "-m", "worker.rehearsal")
 
 
@@ -26,6 +28,7 @@ def start_rehearsal(home: Home, scenario: Path, words: tuple[str, ...] = ()) -> 
     name = secrets.token_hex(6)
     told, log = folder / f"{name}.out", folder / f"{name}.log"
     process = _launch(home, (*PROGRAM, str(scenario.absolute()), *words), told, log)
+    _STARTED.append(process)
     identity = identify(process.pid)
     record = {"pid": identity.pid, "start_mark": identity.start_mark, "scenario": str(scenario.absolute())}
     write_atomic(folder / f"{name}.json", json.dumps(record).encode())
@@ -45,6 +48,7 @@ def end_rehearsals(home: Home) -> None:
     end_all([one for path in records if (one := _identity(path)).is_alive], 5.0)
     for path in records:
         _forget(folder, path.stem)
+    _STARTED[:] = [process for process in _STARTED if process.poll() is None]
 
 
 def _folder(home: Home) -> Path:

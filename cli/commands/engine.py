@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from worker import engine, target
+from cli.person import check_person
+from worker import engine, model_keys, target
 from worker.commands_left import end_commands
 from worker.engine import Home
+from worker.rehearsals import end_rehearsals
 from workflows.contracts.errors import ExitCode
 
 if TYPE_CHECKING:  # Rich is loaded where something is drawn
@@ -31,6 +33,7 @@ def up() -> None:
     home = Home.from_environment()
     before = engine.status(home)
     engine.ensure_up(home)
+    model_keys.remember(home, os.environ)
     engine.wait_for_worker(home, WORKER_LIMIT_S)
     now = engine.status(home)
     _show(now, "The engine was already up." if before.is_serving and before.is_polling else "The engine is up.")
@@ -39,7 +42,8 @@ def up() -> None:
 
 def down() -> None:
     """End the engine and everything it started; sessions go on at the next `perdure up`."""
-    ended = engine.down(Home.from_environment(), ENDS_COMMANDS, ENDS_COMMANDS)
+    check_person("perdure down")
+    ended = engine.down(Home.from_environment(), ENDS_COMMANDS, (*ENDS_COMMANDS, end_rehearsals))
     print("The engine is down." if ended else "The engine was not up.")
 
 

@@ -1,9 +1,9 @@
-"""Keys that a person sets after the worker began."""
+"""A key reaches a worker that runs already, by a file that nobody else may read."""
 
 from pathlib import Path
 
 from activities.stores.home import Home
-from worker.model_keys import ModelEnvironment, keys_path, recall, remember
+from worker.model_keys import ModelEnvironment, keys_path, leads_to_a_model, recall, remember
 
 
 def test_a_key_kept_later_counts_for_a_worker_that_runs(tmp_path: Path) -> None:
@@ -18,14 +18,36 @@ def test_a_key_kept_later_counts_for_a_worker_that_runs(tmp_path: Path) -> None:
     }
 
 
-def test_keys_are_for_their_owner_alone(tmp_path: Path) -> None:
+def test_what_was_set_last_is_recalled(tmp_path: Path) -> None:
     home = Home(tmp_path)
-    remember(home, {"ANTHROPIC_API_KEY": "secret"})
+    remember(home, {"ANTHROPIC_API_KEY": "one", "ANTHROPIC_BASE_URL": "http://a", "PATH": "/bin"})
+    remember(home, {"ANTHROPIC_AUTH_TOKEN": "two"})
+    assert recall(home) == {"ANTHROPIC_AUTH_TOKEN": "two"}
+
+
+def test_an_environment_that_sets_nothing_changes_nothing(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    remember(home, {"ANTHROPIC_API_KEY": "one"})
+    remember(home, {"PATH": "/bin", "ANTHROPIC_API_KEY": ""})
+    assert recall(home) == {"ANTHROPIC_API_KEY": "one"}
+
+
+def test_nobody_else_may_read_it(tmp_path: Path) -> None:
+    home = Home(tmp_path / "home")
+    remember(home, {"ANTHROPIC_API_KEY": "one"})
     assert keys_path(home).stat().st_mode & 0o777 == 0o600
+    assert home.keys.stat().st_mode & 0o777 == 0o700
 
 
-def test_a_damaged_file_of_keys_counts_as_none(tmp_path: Path) -> None:
+def test_nothing_or_damage_recalls_nothing(tmp_path: Path) -> None:
     home = Home(tmp_path)
-    remember(home, {"ANTHROPIC_API_KEY": "secret"})
-    keys_path(home).write_bytes(b"\0\0{")
     assert recall(home) == {}
+    home.keys.mkdir()
+    for damaged in (b'["no"]', b"\0\0{"):
+        keys_path(home).write_bytes(damaged)
+        assert recall(home) == {}
+
+
+def test_another_endpoint_leads_to_a_model_without_a_key() -> None:
+    assert leads_to_a_model({"ANTHROPIC_BASE_URL": "http://127.0.0.1:1"})
+    assert not leads_to_a_model({"ANTHROPIC_API_KEY": ""})
