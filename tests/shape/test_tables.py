@@ -1,9 +1,12 @@
 """What is written is registered: tools in one tuple, activities in one table."""
 
 from collections import Counter
+from typing import get_type_hints
 
-from activities.catalog import BINDINGS
+from activities.catalog import bindings
+from activities.model.call import ModelCalls
 from activities.tool_calls.registry import TOOLS
+from activities.world import World
 from tests.shape.tree import modules
 from workflows.contracts.activity_specs import SPECS
 
@@ -24,4 +27,11 @@ def test_each_spec_has_a_name_of_its_own() -> None:
 
 
 def test_each_spec_is_bound_to_exactly_one_activity() -> None:
-    assert Counter(binding.spec.name for binding in BINDINGS) == Counter(spec.name for spec in SPECS)
+    assert Counter(binding.spec.name for binding in bindings(ModelCalls())) == Counter(spec.name for spec in SPECS)
+
+
+def test_each_activity_takes_and_gives_what_its_spec_says() -> None:
+    for binding in bindings(ModelCalls()):
+        hints = get_type_hints(binding.function)
+        gives = hints.pop("return")
+        assert (list(hints.values()), gives) == ([World, binding.spec.takes], binding.spec.gives), binding.spec.name
