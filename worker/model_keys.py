@@ -1,21 +1,25 @@
-"""What the model's endpoint needs and history must never hold: kept on this host for a worker that runs already."""
+"""What a model's endpoint needs and history must never hold: kept on this host for a worker that runs already."""
 
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TypedDict
+from urllib.parse import urlsplit
 
 from activities.stores.files import make_folder, write_atomic
 from activities.stores.home import Home
+from workflows.contracts.errors import UsageError
 
+BASE_URL = "ANTHROPIC_BASE_URL"
 NAMES = (
     "ANTHROPIC_API_KEY",
     "ANTHROPIC_AUTH_TOKEN",
-    "ANTHROPIC_BASE_URL",
+    BASE_URL,
     "ANTHROPIC_CUSTOM_HEADERS",
 )
 """Environment variables that lead to a model; the ones that are set count together."""
 
-NEEDED = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL")
+NEEDED = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", BASE_URL)
 """One of these at least leads to a model."""
 
 
@@ -29,25 +33,54 @@ def leads_to_a_model(environment: Mapping[str, str]) -> bool:
     return any(environment.get(name) for name in NEEDED)
 
 
+def base_url_of(environment: Mapping[str, str]) -> str:
+    """The endpoint that this environment means, empty for Anthropic's own; UsageError for one that is no URL."""
+    url = environment.get(BASE_URL, "").strip()
+    if url and not url.startswith(("http://", "https://")):
+        raise UsageError(f"{BASE_URL} is {url[:80]!r}: it must begin with http:// or https://.")
+    if "@" in urlsplit(url).netloc:
+        # Sessions keep the URL in the store, where no secret may be.
+        raise UsageError(f"{BASE_URL} holds a user or password: set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN instead.")
+    return url
+
+
 def remember(home: Home, environment: Mapping[str, str]) -> None:
-    """Keep what this environment sets, instead of what was kept; one that sets none changes nothing."""
+    """Keep what this environment sets for its endpoint; other endpoints keep theirs, and so do their sessions."""
     if not leads_to_a_model(environment):
         return
     found = {name: environment[name] for name in NAMES if environment.get(name)}
-    if found == recall(home):
+    kept = _read(home)
+    url = base_url_of(environment)
+    changed = {"newest": url, "endpoints": {**kept["endpoints"], url: found}}
+    if changed == kept:
         return
     make_folder(home.keys)
-    write_atomic(keys_path(home), json.dumps(found).encode())
+    write_atomic(keys_path(home), json.dumps(changed).encode())
 
 
 def recall(home: Home) -> dict[str, str]:
     """What was kept last, by the names of the environment; empty when nothing was, or it cannot be read."""
+    kept = _read(home)
+    return kept["endpoints"].get(kept["newest"], {})
+
+
+class _Kept(TypedDict):
+    newest: str
+    endpoints: dict[str, dict[str, str]]
+    """By base URL, what was set together with it."""
+
+
+def _read(home: Home) -> _Kept:
     try:
         kept = json.loads(keys_path(home).read_bytes())
-    except (OSError, ValueError):
-        return {}
-    found = kept.items() if isinstance(kept, dict) else ()
-    return {name: value for name, value in found if name in NAMES and isinstance(value, str)}
+        endpoints = {str(url): _strings(found) for url, found in kept["endpoints"].items()}
+        return {"newest": str(kept["newest"]), "endpoints": endpoints}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return {"newest": "", "endpoints": {}}
+
+
+def _strings(found: Mapping[str, object]) -> dict[str, str]:
+    return {name: value for name, value in found.items() if name in NAMES and isinstance(value, str)}
 
 
 class ModelEnvironment(Mapping[str, str]):
@@ -56,25 +89,36 @@ class ModelEnvironment(Mapping[str, str]):
     def __init__(self, home: Home, environment: Mapping[str, str]) -> None:
         self._home = home
         self._environment = environment
-        self._kept: dict[str, str] = {}
+        self._kept: _Kept = {"newest": "", "endpoints": {}}
         self._changed = -1
 
     def __getitem__(self, name: str) -> str:
-        return self._now()[name]
+        return self._joined(self._newest())[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._now())
+        return iter(self._joined(self._newest()))
 
     def __len__(self) -> int:
-        return len(self._now())
+        return len(self._joined(self._newest()))
 
-    def _now(self) -> dict[str, str]:
+    def leading_to(self, base_url: str) -> Mapping[str, str]:
+        """The environment as it is meant for that endpoint, empty for Anthropic's own or the worker's."""
+        self._look()
+        return self._joined(self._kept["endpoints"].get(base_url, {}))
+
+    def _newest(self) -> dict[str, str]:
+        self._look()
+        return self._kept["endpoints"].get(self._kept["newest"], {})
+
+    def _look(self) -> None:
         try:
             changed = keys_path(self._home).stat().st_mtime_ns
         except OSError:
             changed = -1
         if changed != self._changed:
-            self._kept, self._changed = recall(self._home), changed
-        if not self._kept:
+            self._kept, self._changed = _read(self._home), changed
+
+    def _joined(self, kept: Mapping[str, str]) -> dict[str, str]:
+        if not kept:
             return dict(self._environment)
-        return {name: value for name, value in self._environment.items() if name not in NAMES} | self._kept
+        return {name: value for name, value in self._environment.items() if name not in NAMES} | dict(kept)

@@ -6,7 +6,7 @@ import ipaddress
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from urllib.parse import urlsplit
 
 from activities.model.events import EventDecoder, Json
@@ -26,8 +26,20 @@ NO_KEY = (
 )
 PING: Json = {"type": "ping"}
 _ROUTE = "/v1/messages"
+_KEY, _TOKEN, _URL, _HEADERS = _PARTS = (
+    "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "ANTHROPIC_CUSTOM_HEADERS",
+)  # fmt: skip
 _CLOUDS = {"CLAUDE_CODE_USE_BEDROCK": "bedrock", "CLAUDE_CODE_USE_VERTEX": "vertex"}
 _SWITCHED_OFF = frozenset({"", "0", "false", "no", "off"})
+
+
+@runtime_checkable
+class KeyRing(Protocol):
+    """An environment that knows several endpoints, each with its own key."""
+
+    def leading_to(self, base_url: str) -> Mapping[str, str]:
+        """The environment as it is meant for that endpoint."""
+        ...
 
 
 class AnthropicEndpoint:
@@ -54,8 +66,8 @@ class AnthropicEndpoint:
     async def stream(self, body: bytes, base_url: str) -> AsyncIterator[AsyncIterator[Json]]:
         """Yields the API's events, a ping for bytes that complete none; asking for the first one sends the body.
 
-        `base_url` is a rehearsal model on loopback, or empty for the worker's own endpoint. Raises ModelFailure and
-        the SDK's and its HTTP layer's own errors.
+        `base_url` is an endpoint that the person has set, or a rehearsal model on loopback, or empty for the worker's
+        own endpoint. Raises ModelFailure and the SDK's and its HTTP layer's own errors.
         """
         self._check(base_url)
         await self.warm()
@@ -64,42 +76,29 @@ class AnthropicEndpoint:
             yield events
 
     def _check(self, base_url: str) -> None:
+        own = self._own(base_url)
         if base_url:
-            if not is_loopback(base_url):
-                message = f"a session may only name a model on loopback, not {urlsplit(base_url).hostname}"
+            if not own and not is_loopback(base_url):
+                message = f"a session may name a model on loopback or one that is set here, not {_host(base_url)}"
                 raise ModelFailure(FailureKind.BAD_REQUEST, message)
-        elif not self._cloud() and not any(self._get(name) for name in ("API_KEY", "AUTH_TOKEN", "BASE_URL")):
+        elif not self._cloud() and not any(own.get(name) for name in (_KEY, _TOKEN, _URL)):
             raise ModelFailure(FailureKind.NO_KEY, NO_KEY)
 
     def _client(self, base_url: str) -> "tuple[Client, str]":
         cloud = "" if base_url else self._cloud()
         # A key may change while the worker lives: the person sets another one for the next run.
-        own = () if base_url else tuple(self._get(name) for name in ("BASE_URL", "API_KEY", "AUTH_TOKEN"))
-        name = (cloud or base_url, *own)
+        own = self._own(base_url)
+        name = (cloud or base_url, *(own.get(part, "") for part in _PARTS))
         if name not in self._clients:
-            self._clients[name] = _cloud_client(cloud) if cloud else self._anthropic(base_url)
+            self._clients[name] = _cloud_client(cloud) if cloud else _anthropic(base_url, own)
         return self._clients[name], cloud
 
-    def _anthropic(self, base_url: str) -> "AsyncAnthropic":
-        from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient
-
-        url = base_url or self._get("BASE_URL") or None
-        # A rehearsal never sees a real key; a person's own server may want none, the SDK insists on one.
-        key = None if base_url else self._get("API_KEY")
-        token = None if base_url or key else self._get("AUTH_TOKEN")
-        return AsyncAnthropic(
-            api_key=key or (None if token else "none"),
-            auth_token=token or None,
-            base_url=url,
-            # The SDK sends a key as a bearer token; other servers of this API may still ask for its older header.
-            default_headers={"X-Api-Key": key} if key and self._get("BASE_URL") else None,
-            max_retries=0,
-            timeout=_timeout(),
-            # A proxy of the environment has no way to this machine's own loopback.
-            http_client=DefaultAsyncHttpxClient(trust_env=False, timeout=_timeout())
-            if is_loopback(url or "")
-            else None,
-        )
+    def _own(self, base_url: str) -> dict[str, str]:
+        """What belongs to that endpoint; nothing for a rehearsal, which never sees a real key."""
+        ring = self._environment
+        leading = ring.leading_to(base_url) if isinstance(ring, KeyRing) else ring
+        found = {part: leading.get(part, "").strip() for part in _PARTS}
+        return found if base_url in {"", found[_URL]} else {}
 
     def _cloud(self) -> str:
         switched_on = (name for switch, name in _CLOUDS.items() if self._switch(switch) not in _SWITCHED_OFF)
@@ -108,8 +107,31 @@ class AnthropicEndpoint:
     def _switch(self, name: str) -> str:
         return self._environment.get(name, "").strip().lower()
 
-    def _get(self, name: str) -> str:
-        return self._environment.get(f"ANTHROPIC_{name}", "").strip()
+
+def _anthropic(base_url: str, own: Mapping[str, str]) -> "AsyncAnthropic":
+    from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient
+
+    url = base_url or own.get(_URL)
+    key = own.get(_KEY)
+    token = None if key else own.get(_TOKEN)
+    headers = dict(line.split(":", 1) for line in own.get(_HEADERS, "").splitlines() if ":" in line)
+    # The SDK sends a key as a bearer token; other servers of this API may still ask for its older header.
+    headers |= {"X-Api-Key": key} if key and url else {}
+    return AsyncAnthropic(
+        # A person's own server may want no key, the SDK insists on one.
+        api_key=key or (None if token else "none"),
+        auth_token=token or None,
+        base_url=url or None,
+        default_headers={name.strip(): value.strip() for name, value in headers.items()} or None,
+        max_retries=0,
+        timeout=_timeout(),
+        # A proxy of the environment has no way to this machine's own loopback.
+        http_client=DefaultAsyncHttpxClient(trust_env=False, timeout=_timeout()) if is_loopback(url or "") else None,
+    )
+
+
+def _host(url: str) -> str:
+    return urlsplit(url).hostname or url[:80]
 
 
 def is_loopback(url: str) -> bool:

@@ -150,10 +150,12 @@ def _transport_failure(error: BaseException) -> ModelFailure:
     reasons = [f"{cause}" for cause in chain if f"{cause}" and f"{cause}" != "Connection error."]
     why = reasons[-1] if reasons else type(error).__name__
     request = getattr(error, "_request", None) or getattr(error, "request", None)
-    host = f"{request.url.host}: " if request is not None else ""
+    host = f" at {request.url.host}" if request is not None and request.url.host else ""
     is_certificate = any(isinstance(cause, ssl.SSLCertVerificationError) for cause in chain)
     return ModelFailure(
-        FailureKind.TRANSPORT, f"no connection to the model ({host}{why})", retryable=not is_certificate
+        FailureKind.TRANSPORT,
+        f"no connection to the model{host} ({why}): check the network, and ANTHROPIC_BASE_URL if it is set",
+        retryable=not is_certificate,
     )
 
 

@@ -251,6 +251,8 @@ async def _finished(attended: Attended, reader: Reader, following: Following) ->
         if attended.output:
             outcome = await _with_text(outcome, reader, ended.head, ended.turn)
     print_outcome(attended.output, outcome)
+    if end not in {None, TurnEnd.DONE, TurnEnd.INTERRUPTED} and not attended.once:
+        say(f"Session {attended.session} is kept and open: perdure send {attended.session} goes on with it.")
     return exit_code_of(end) if end else ExitCode.DONE
 
 

@@ -1,6 +1,7 @@
 """perdure run, send: give an agent a prompt, and watch what it does with it."""
 
 import asyncio
+import os
 from typing import Annotated
 
 import typer
@@ -14,7 +15,9 @@ from cli.gateway import open_sessions
 from cli.person import check_person
 from cli.sender import Sender
 from cli.signing import new_request
+from worker import model_keys
 from worker.engine import Home
+from worker.target import named_server
 from workflows.contracts.errors import ExitCode, UsageError
 from workflows.contracts.session import Submit
 
@@ -130,6 +133,9 @@ async def _send(word: str, text: str, output: str, *, detach: bool, partial: boo
     home = Home.from_environment()
     sessions = await open_sessions(home)
     session = (await sessions.find(word)).session
+    if named_server(os.environ) is None:
+        # The key of the session's endpoint may be another one by now.
+        model_keys.remember(home, os.environ)
     request = new_request()
     kept = await Sender(home).prompt(text, request)
     taken = await sessions.submit(session, Submit(request=request, digest=kept.digest, title=kept.title))

@@ -61,6 +61,7 @@ async def start_and_watch(start: Start, environment: Mapping[str, str] = os.envi
     is_embedded = named_server(environment) is None
     if is_embedded and not scenario and not model_keys.leads_to_a_model(environment):
         raise KeyRefused(NO_KEY, reason="no_key")
+    base_url = model_keys.base_url_of(environment)
     home.ensure()
     if is_embedded:
         model_keys.remember(home, environment)
@@ -68,7 +69,9 @@ async def start_and_watch(start: Start, environment: Mapping[str, str] = os.envi
     sessions = await open_sessions(home, environment)
     # Last of what may fail: a model that no session asks would run on for nobody.
     if scenario:
-        settings = settings.model_copy(update={"base_url": start_rehearsal(home, scenario)})
+        base_url = start_rehearsal(home, scenario)
+    if scenario or is_embedded:
+        settings = settings.model_copy(update={"base_url": base_url})
     sender = Sender(home)
     sender.environment(start.session, environment)
     prompt = await sender.prompt(start.prompt, new_request())

@@ -2,8 +2,11 @@
 
 from pathlib import Path
 
+import pytest
+
 from activities.stores.home import Home
-from worker.model_keys import ModelEnvironment, keys_path, leads_to_a_model, recall, remember
+from worker.model_keys import ModelEnvironment, base_url_of, keys_path, leads_to_a_model, recall, remember
+from workflows.contracts.errors import UsageError
 
 
 def test_a_key_kept_later_counts_for_a_worker_that_runs(tmp_path: Path) -> None:
@@ -51,3 +54,23 @@ def test_nothing_or_damage_recalls_nothing(tmp_path: Path) -> None:
 def test_another_endpoint_leads_to_a_model_without_a_key() -> None:
     assert leads_to_a_model({"ANTHROPIC_BASE_URL": "http://127.0.0.1:1"})
     assert not leads_to_a_model({"ANTHROPIC_API_KEY": ""})
+
+
+def test_each_endpoint_keeps_the_key_that_was_set_for_it(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    environment = ModelEnvironment(home, {"ANTHROPIC_API_KEY": "of the worker"})
+    remember(home, {"ANTHROPIC_API_KEY": "own"})
+    remember(home, {"ANTHROPIC_API_KEY": "other", "ANTHROPIC_BASE_URL": "http://a"})
+    assert environment.leading_to("") == {"ANTHROPIC_API_KEY": "own"}
+    assert environment.leading_to("http://a")["ANTHROPIC_API_KEY"] == "other"
+    remember(home, {"ANTHROPIC_API_KEY": "newer", "ANTHROPIC_BASE_URL": "http://a"})
+    assert environment.leading_to("http://a")["ANTHROPIC_API_KEY"] == "newer"
+    assert environment.leading_to("") == {"ANTHROPIC_API_KEY": "own"}
+
+
+@pytest.mark.parametrize("url", ["nowhere", "ftp://a", "http://me:secret@a"])
+def test_a_base_url_that_cannot_be_used_is_refused_in_one_line(url: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        base_url_of({"ANTHROPIC_BASE_URL": url})
+    assert "\n" not in str(refused.value)
+    assert "secret" not in str(refused.value)

@@ -55,7 +55,7 @@ class SessionSettings(Contract):
     window: int = 200_000
     """Tokens of the model's window."""
     base_url: str = ""
-    """Another Messages API endpoint than the worker's own, on loopback only: a rehearsal model."""
+    """One that the person has set on the host, or a rehearsal model on loopback; empty for the worker's own."""
     idle_seconds: float = 90.0
     """Longest silence of a streaming reply (design §4)."""
     bash_timeout: int = 120
