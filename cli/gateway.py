@@ -24,6 +24,7 @@ from cli.line import (
 from cli.sessions import Sessions
 from worker.engine import Home
 from worker.target import Target, resolve_address
+from workflows.contracts.ids import TASK_TIMEOUT
 
 if TYPE_CHECKING:  # importing the client takes longer than a quick command may last
     from temporalio.client import Client, WorkflowExecution, WorkflowHandle
@@ -65,6 +66,7 @@ class ClientLine:
                     start.given,
                     id=start.workflow,
                     task_queue=start.queue,
+                    task_timeout=TASK_TIMEOUT,
                     memo=start.memo,
                     search_attributes=_typed(start.attributes),
                     id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import secrets
 import signal
 import sys
 import time
@@ -12,13 +13,14 @@ from temporalio.client import Client
 
 from activities.model.client import AnthropicEndpoint
 from activities.processes.warm import WarmStart
+from activities.stores.claims import Abandoned
 from activities.stores.home import Home
 from activities.stores.objects import open_store
 from activities.world import World
 from worker.assemble import make_workers, make_world
 from worker.connection import connect, resolve_address
 from worker.health import announce_ready, withdraw, worker_lock
-from worker.leftovers import end_orphans, give_back
+from worker.leftovers import end_orphans, give_back, give_back_unnoted
 from worker.model_keys import ModelEnvironment
 from worker.successor import Keeper
 from workflows.contracts.errors import EngineUnreachable, UserError
@@ -51,15 +53,16 @@ def _work() -> int:
 async def _serve() -> None:
     home = Home.from_environment()
     home.ensure()
-    identity = f"{os.getpid()}@{home.host().name}"
+    # Its random part tells it from a worker of another machine with the same name, as containers have.
+    identity = f"{os.getpid()}-{secrets.token_hex(2)}@{home.host().name}"
     with worker_lock(home, wait_s=20.0):
         client = await _connected(home, identity)
         store = open_store(home.store_url())
         await store.store_id()
         with WarmStart() as start_runner:
             world = make_world(home, store, client, ModelEnvironment(home, dict(os.environ)), start_runner)
-            await give_back(client, world)
-            await _poll(client, world, identity)
+            left = await give_back(client, world)
+            await _poll(client, world, identity, left)
 
 
 async def _connected(home: Home, identity: str) -> Client:
@@ -75,7 +78,7 @@ async def _connected(home: Home, identity: str) -> Client:
         await asyncio.sleep(_SERVER_PAUSE)
 
 
-async def _poll(client: Client, world: World, identity: str) -> None:
+async def _poll(client: Client, world: World, identity: str, left: list[Abandoned]) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
@@ -84,7 +87,7 @@ async def _poll(client: Client, world: World, identity: str) -> None:
             await workers.enter_async_context(worker)
         announce_ready(world.home, identity)
         log.info("polling as %s; store %s", identity, world.store.url)
-        background = asyncio.ensure_future(_afterwards(client, world))
+        background = asyncio.ensure_future(_afterwards(client, world, left))
         await stop.wait()
         withdraw(world.home)
         background.cancel()
@@ -92,8 +95,9 @@ async def _poll(client: Client, world: World, identity: str) -> None:
         asyncio.get_running_loop().call_later(_LAST_WORD, os._exit, 0)
 
 
-async def _afterwards(client: Client, world: World) -> None:
-    """What a worker does once it polls: load the model's SDK, end what nobody waits for."""
+async def _afterwards(client: Client, world: World, left: list[Abandoned]) -> None:
+    """What a worker does once it polls: give back the rest, load the model's SDK, end what nobody waits for."""
+    await give_back_unnoted(client, left)
     if isinstance(world.model, AnthropicEndpoint):
         await world.model.warm()
     await end_orphans(client, world)

@@ -24,7 +24,7 @@ from worker.health import read_health
 from worker.person_key import person_key
 from worker.rehearsal.scenario import Scenario
 from worker.rehearsal.server import Rehearsal, rehearse
-from workflows.contracts.ids import SHARED_QUEUE, session_workflow
+from workflows.contracts.ids import SHARED_QUEUE, TASK_TIMEOUT, session_workflow
 from workflows.contracts.permissions import Answer, Mode, answer_bytes, signed_bytes
 from workflows.contracts.session import Close, Interrupt, Prompt, SessionInput, SessionResult, Snapshot, Submit, Taken
 from workflows.contracts.settings import SessionSettings, Thresholds
@@ -139,7 +139,11 @@ class Rig:
             once=once,
         )
         handle = await self.client.start_workflow(
-            SessionWorkflow.run, given, id=session_workflow(name), task_queue=SHARED_QUEUE
+            SessionWorkflow.run,
+            given,
+            id=session_workflow(name),
+            task_queue=SHARED_QUEUE,
+            task_timeout=TASK_TIMEOUT,
         )
         return Talk(self, name, cwd, handle)
 

@@ -1,9 +1,13 @@
 """Workflow ids, queue and topic names: one builder each."""
 
 import re
+from datetime import timedelta
 
 SHARED_QUEUE = "perdure"
 """Queue of workflows and of every activity that any worker may run."""
+
+TASK_TIMEOUT = timedelta(seconds=5)
+"""Most time of one workflow task, given at the start of a session: the death of a worker inside one is seen only so."""
 
 SESSION_PREFIX = "session-"
 _SESSION = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
