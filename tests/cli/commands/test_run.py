@@ -53,6 +53,11 @@ ENDINGS = [
 ]  # fmt: skip
 
 
+for status, ending in ((401, (7, "unauthorized")), (400, (7, "request_refused")), (529, (8, "model_overloaded"))):
+    refused = {"content": "never", "faults": [{"status": status, "message": "so it is"}] * 9}
+    ENDINGS.append(pytest.param({"replies": [refused]}, ["--max-retries", "2"], *ending, id=str(status)))
+
+
 @pytest.mark.parametrize(("scenario", "words", "code", "reason"), ENDINGS)
 def test_each_ending_has_its_exit_code_and_reason(
     cli: Cli, scenario: dict[str, Any], words: list[str], code: int, reason: str
