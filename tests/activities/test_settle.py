@@ -1,0 +1,116 @@
+"""Settling writes what waits, gives every call a result, and notes how the turn ended."""
+
+from pathlib import Path
+
+import pytest
+
+from activities.settle import settle
+from activities.stores.index import index_path
+from tests.activities.tool_calls.stage import AT, Stage, text, use
+from workflows.contracts.messages import Role, Text, ToolResult, ToolUse
+from workflows.contracts.permissions import Mode
+from workflows.contracts.session import SettleRequest, Totals, TurnEnd
+from workflows.contracts.tools import CallStatus
+from workflows.contracts.transcript import Entry, MessageBody, NoticeBody, OutcomeBody
+from workflows.core.view import messages_of
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Stage:
+    return Stage(tmp_path)
+
+
+def request(stage: Stage, **changed: object) -> SettleRequest:
+    given = {"session": "s1", "head": stage.entry, "at": AT, "what": "interrupted", "turn": 1, "exchange": 1}
+    return SettleRequest.model_validate({**given, **changed})
+
+
+async def entries(stage: Stage, head: str) -> list[Entry]:
+    return [link.entry for link in await stage.world.transcript.read(head)]
+
+
+async def test_an_interrupted_reply_is_answered_call_by_call(stage: Stage) -> None:
+    done, _ = await stage.run(use("Glob", pattern="*"), use("Bash", command="b"), use("Bash", command="c"))
+    asked = request(
+        stage,
+        entry=stage.entry,
+        waiting=(done.outcome,),
+        unanswered=(1, 2),
+        text="[interrupted]",
+        shown=True,
+        end=TurnEnd.INTERRUPTED,
+    )
+    chain = await entries(stage, (await settle(stage.world, asked)).head)
+    outcomes = [entry.body for entry in chain if isinstance(entry.body, OutcomeBody)]
+    assert [(body.place, body.status) for body in outcomes] == [
+        (0, CallStatus.OK),
+        (1, CallStatus.CANCELLED),
+        (2, CallStatus.CANCELLED),
+    ]
+    *_, told = messages_of(chain)
+    assert [block.kind for block in told.blocks] == ["tool_result"] * 3 + ["text"]
+    assert isinstance(chain[-1].body, NoticeBody)
+    assert chain[-1].body.data["end"] == "interrupted"
+
+
+async def test_a_cut_off_call_of_an_ended_turn_is_told_as_broken(stage: Stage) -> None:
+    await stage.reply(ToolUse(id="t", name="Write", cut_off=True))
+    asked = request(stage, entry=stage.entry, unanswered=(0,), what="turn_ended", end=TurnEnd.OUTPUT_CAP)
+    chain = await entries(stage, (await settle(stage.world, asked)).head)
+    (outcome,) = [entry.body for entry in chain if isinstance(entry.body, OutcomeBody)]
+    assert outcome.status == CallStatus.BROKEN
+    assert "cut off" in text(outcome)
+
+
+async def test_the_same_request_gives_the_same_head(stage: Stage) -> None:
+    await stage.reply(use("Bash", command="b"))
+    asked = request(stage, entry=stage.entry, unanswered=(0,))
+    first = await settle(stage.world, asked)
+    assert await settle(stage.after_a_crash().world, asked) == first
+
+
+async def test_prompts_that_never_got_their_turn_are_kept(stage: Stage) -> None:
+    await stage.reply()
+    prompts = [await stage.world.store.put(data) for data in (b"eins", b"zwei \xff")]
+    chain = await entries(stage, (await settle(stage.world, request(stage, prompts=prompts, what="closed"))).head)
+    said = [entry.body for entry in chain if isinstance(entry.body, MessageBody) and entry.body.role == Role.USER]
+    assert said[-1].blocks == (Text(text="eins"), Text(text="zwei \ufffd"))
+
+
+async def test_mode_changes_are_notices_of_their_own(stage: Stage) -> None:
+    await stage.reply()
+    asked = request(stage, what="mode_changed", modes=(Mode.PLAN, Mode.DEFAULT))
+    chain = await entries(stage, (await settle(stage.world, asked)).head)
+    notices = [entry.body for entry in chain if isinstance(entry.body, NoticeBody)]
+    assert [notice.data for notice in notices] == [{"mode": "plan"}, {"mode": "default"}]
+
+
+@pytest.mark.parametrize(
+    ("what", "kinds"),
+    [
+        ("turn_ended", ["turn_ended"]),
+        ("interrupted", ["turn_ended"]),
+        ("closed", ["session_closed"]),
+        ("mode_changed", ["notice"]),
+    ],
+)
+async def test_watchers_are_told_once(stage: Stage, what: str, kinds: list[str]) -> None:
+    await stage.reply()
+    modes = (Mode.PLAN,) if what == "mode_changed" else ()
+    await settle(stage.world, request(stage, what=what, end=TurnEnd.DONE, modes=modes, totals=Totals(cost=3)))
+    assert stage.events() == kinds
+
+
+async def test_the_head_is_noted_on_this_host(stage: Stage) -> None:
+    await stage.reply()
+    head = (await settle(stage.world, request(stage))).head
+    assert head in index_path(stage.world.home, "s1").read_text().splitlines()[-1]
+
+
+async def test_results_are_shown_in_call_order_however_they_came(stage: Stage) -> None:
+    await stage.reply(use("Glob", pattern="a"), use("Glob", pattern="b"))
+    second, first = [(await stage.again(place=place))[0].outcome for place in (1, 0)]
+    chain = await entries(stage, (await settle(stage.world, request(stage, waiting=(second, first)))).head)
+    places = [entry.body.place for entry in chain if isinstance(entry.body, OutcomeBody)]
+    assert places == [0, 1]
+    assert sum(isinstance(block, ToolResult) for message in messages_of(chain) for block in message.blocks) == 2
