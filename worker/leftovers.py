@@ -84,7 +84,7 @@ async def _reset_sticky(client: Client, workflow: str) -> None:
     try:
         await client.workflow_service.reset_sticky_task_queue(request)
     except RPCError as error:
-        log.info("sticky queue of %s not reset: %s", workflow, error)
+        log.warning("sticky queue of %s not reset: %s", workflow, error)
 
 
 async def end_orphans(client: Client, world: World) -> list[str]:
