@@ -4,7 +4,7 @@ import asyncio
 import os
 import secrets
 import signal
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -58,12 +58,16 @@ class Talk:
 
     async def until(self, phase: str, seconds: float = 30.0) -> Snapshot:
         """Wait until its phase is this one."""
+        return await self.when(lambda snapshot: snapshot.phase == phase, seconds, f"phase {phase}")
+
+    async def when(self, holds: Callable[[Snapshot], bool], seconds: float = 30.0, what: str = "") -> Snapshot:
+        """Wait until this holds of what it says of itself."""
 
         async def reached() -> Snapshot | None:
             snapshot = await self.snapshot()
-            return snapshot if snapshot.phase == phase else None
+            return snapshot if holds(snapshot) else None
 
-        return await eventually_async(reached, seconds, f"phase {phase}")
+        return await eventually_async(reached, seconds, what)
 
     async def send(self, prompt: str) -> Taken:
         """Another prompt."""

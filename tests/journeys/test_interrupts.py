@@ -240,12 +240,7 @@ async def test_a_session_whose_host_never_came_can_be_cancelled(rig: Rig, tmp_pa
 
 async def waiting_for_host(talk: Talk) -> Snapshot:
     """Wait until it waits for its host."""
-
-    async def waits() -> Snapshot | None:
-        snapshot = await talk.snapshot()
-        return snapshot if snapshot.state.waiting_for.startswith("waiting for host") else None
-
-    return await eventually_async(waits, 20, "it waits for its host")
+    return await talk.when(lambda snapshot: snapshot.state.waiting_for.startswith("waiting for host"), 20)
 
 
 async def settled_as(talk: Talk) -> list[str]:
