@@ -5,13 +5,12 @@ import re
 from activities.tool import Call
 from workflows.contracts.permissions import Decision, Finding
 
-_WORD = r"(?:^|[\s;&|(){}`'\"/\\])"
 _WRAPPERS = r"sudo|doas|env|exec|command|nohup|setsid|nice|time|timeout\s+\S+|xargs|run|then|do|else|\w+=\S*"
 _BEGINS = rf"(?:^\s*|[;&|(){{}}`'\"/\\!]\s*|(?:{_WRAPPERS})\s+)"
 """Where a command begins: its name alone is a word that people write in texts too."""
 _OPTIONS = r"(?:\s+-\S+(?:\s+[^-\s]\S*)?)*"
 _PERSONS = re.compile(
-    rf"{_WORD}perdure['\"]?{_OPTIONS}\s+['\"]?(approve|deny|close|stop|up|down|worker)(?![\w.-])", re.MULTILINE
+    rf"{_BEGINS}perdure['\"]?{_OPTIONS}\s+['\"]?(approve|deny|close|stop|up|down|worker)(?![\w.-])", re.MULTILINE
 )
 _ENGINE = re.compile(
     rf"{_BEGINS}temporal['\"]?{_OPTIONS}\s+['\"]?"

@@ -68,10 +68,11 @@ class Abandoned:
     """Ids of workflows that it worked for."""
 
     def forget(self) -> None:
-        """Remove the notes."""
-        for path in self.folder.iterdir():
-            path.unlink(missing_ok=True)
-        self.folder.rmdir()
+        """Remove the notes; another worker that starts may be doing the same."""
+        with suppress(FileNotFoundError):
+            for path in self.folder.iterdir():
+                path.unlink(missing_ok=True)
+            self.folder.rmdir()
 
 
 def abandoned(root: Path) -> list[Abandoned]:

@@ -1,0 +1,53 @@
+"""A command gets the person's environment, without the agent's own keys, and calm."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from activities.safety.environment import command_environment
+from activities.stores.environments import keep_environment
+from activities.tool import Call
+from tests.fakes.world import SESSION, make_call, make_world
+
+KEYS = [
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_AUTH_TOKEN",
+    "ANTHROPIC_BASE_URL",
+    "CLAUDE_CODE_OAUTH_TOKEN",
+    "TEMPORAL_API_KEY",
+    "TEMPORAL_ADDRESS",
+    "PERDURE_STORE",
+    "OPENAI_API_KEY",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "AWS_BEARER_TOKEN_BEDROCK",
+    "GOOGLE_APPLICATION_CREDENTIALS",
+]
+
+
+def call_in(folder: Path, **environment: str) -> Call:
+    world = replace(make_world(folder), environment=environment)
+    return make_call(world, folder / "work", "Bash")
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_a_key_of_the_agent_never_reaches_a_command(tmp_path: Path, name: str) -> None:
+    call = call_in(tmp_path, **{name: "secret"})
+    assert name not in command_environment(call)
+    keep_environment(call.world.home, SESSION, {name: "secret"})
+    assert "secret" not in command_environment(call).values()
+
+
+def test_the_persons_own_environment_is_what_the_command_gets(tmp_path: Path) -> None:
+    call = call_in(tmp_path, PATH="/worker", ONLY_WORKER="1")
+    assert command_environment(call)["ONLY_WORKER"] == "1"
+    keep_environment(call.world.home, SESSION, {"PATH": "/person", "VIRTUAL_ENV": "/v"})
+    seen = command_environment(call)
+    assert (seen["PATH"], seen["VIRTUAL_ENV"]) == ("/person", "/v")
+    assert "ONLY_WORKER" not in seen
+
+
+def test_no_program_waits_for_a_terminal(tmp_path: Path) -> None:
+    seen = command_environment(call_in(tmp_path, PAGER="less", TERM="xterm"))
+    assert (seen["PAGER"], seen["GIT_TERMINAL_PROMPT"], seen["TERM"]) == ("cat", "0", "dumb")
