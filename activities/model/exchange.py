@@ -123,7 +123,8 @@ class Exchange:
             kept.cap = fitting.max_tokens
             body = body_bytes(head_bytes(self.context, fitting, may_think=may_think), view.written)
             try:
-                return await receive(self.world.model, body, settings.base_url, settings.idle_seconds, reply)
+                await receive(self.world.model, body, settings.base_url, settings.idle_seconds, reply)
+                return
             except ModelFailure as failure:
                 told = (fitting, settings.base_url, settings.window, size, failure.message)
                 if is_last or kept.started or not self.rooms.learn(*told):

@@ -43,7 +43,7 @@ class CommandSpec:
     silence: float | None = None
     """Seconds it may run without any output."""
 
-    grace: float = 2.0
+    grace: float = 1.5
     """Seconds between TERM and KILL."""
 
     output_cap: int = 64 * MEBIBYTE

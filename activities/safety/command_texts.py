@@ -37,8 +37,9 @@ async def outcome_of(call: Call, command: str, spec: CommandSpec, end: CommandEn
     limit = SHOWN_FAILED if failed else SHOWN_OK
     folder = call.record.folder
     data = await asyncio.to_thread(_whole, folder, end)
-    full = await _stored(call, data) if len(data) > limit else ""
-    shown = _shown(data, limit, full, end)
+    is_whole = len(data) <= limit and _size(data) <= limit
+    full = "" if is_whole else await _stored(call, data)
+    shown = readable(data) if is_whole else _shown(data, limit, full, end)
     cwd, moved = _moved(call, end)
     words = [shown, *_endings(end, spec), moved]
     return ToolOutcome(

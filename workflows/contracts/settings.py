@@ -18,6 +18,8 @@ class Thresholds(Contract):
     """Most calls at once, and most open questions (spec 01 §4)."""
     escalated_cap: int = 64_000
     """Output cap after a reply was cut off (spec 01 §8)."""
+    raised_cap: int = 16_000
+    """Output cap after a tool call was cut off: the model is told so and makes smaller ones. Twice the usual one."""
     continuations: int = 3
     """Most times a cut-off reply is continued, and the same fault in a row accepted (spec 01 §5)."""
     model_attempts: int = 10

@@ -64,10 +64,11 @@ def after_reply(turn: Turn, reply: ModelReply, thresholds: Thresholds) -> After:
 
 def _after_output_cap(turn: Turn, reply: ModelReply, thresholds: Thresholds) -> After:
     broken = any(call.broken for call in reply.calls)
+    # A small window may have no room for the highest cap, and the next call is a smaller one.
+    raised = turn.model_copy(update={"max_tokens": max(turn.max_tokens, thresholds.raised_cap)})
     if reply.calls and not broken:
-        return After(_fresh(turn).model_copy(update={"max_tokens": thresholds.escalated_cap}))
+        return After(_fresh(raised))
     if broken:
-        raised = turn.model_copy(update={"max_tokens": thresholds.escalated_cap})
         return _after_broken_call(raised, TurnEnd.OUTPUT_CAP, "the output limit cut off a tool call", thresholds)
     if turn.max_tokens < thresholds.escalated_cap:
         discards = (*turn.discards, reply.head)

@@ -34,12 +34,12 @@ def test_a_reply_cut_off_again_is_continued_three_times_and_then_ends_the_turn()
 
 def test_a_whole_call_runs_although_the_cap_ended_the_reply() -> None:
     after = after_reply(Turn(number=1), reply(StopReason.MAX_TOKENS, [WRITE]), LIMITS)
-    assert (after.set_aside, after.turn.end, after.turn.max_tokens) == (False, None, LIMITS.escalated_cap)
+    assert (after.set_aside, after.turn.end, after.turn.max_tokens) == (False, None, LIMITS.raised_cap)
 
 
 def test_a_cut_off_call_is_answered_and_the_next_reply_may_be_longer() -> None:
     after = after_reply(Turn(number=1), reply(StopReason.MAX_TOKENS, [WRITE, CUT]), LIMITS)
-    assert (after.set_aside, after.turn.end, after.turn.max_tokens) == (False, None, LIMITS.escalated_cap)
+    assert (after.set_aside, after.turn.end, after.turn.max_tokens) == (False, None, LIMITS.raised_cap)
 
 
 @pytest.mark.parametrize(
