@@ -62,6 +62,8 @@ class RunFacts:
     replies: dict[str, Taken] = field(default_factory=dict)
     """By head."""
     lost: list[Taken] = field(default_factory=list)
+    counted: set[str] = field(default_factory=set)
+    """Replies whose calls were run."""
 
     @property
     def head(self) -> str:
@@ -70,7 +72,8 @@ class RunFacts:
         A reply that the output cap cut off may have been set aside: until an event behind it says, it is not trusted.
         """
         for mention in reversed(self.mentions):
-            if not mention.is_reply or not self.replies[mention.digest].was_cut_off:
+            is_counted = not mention.is_reply or mention.digest in self.counted
+            if is_counted or not self.replies[mention.digest].was_cut_off:
                 return mention.digest
         return ""
 
@@ -107,6 +110,8 @@ class _Reading:
                 request = next(_payloads(given.get("input")), {})
                 self._scheduled[str(number)] = (name, request)
                 self._mention(number, request, name)
+                # A tool call names the reply that holds it: it counts, though after a roll it is not the newest head.
+                self.facts.counted.add(str(request.get("entry", "")))
             case "activitytaskstarted":
                 self._started[str(given.get("scheduledEventId"))] = given
             case "activitytaskcompleted":
@@ -169,8 +174,7 @@ class _Reading:
         )
 
     def _mention(self, number: int, value: Object, name: str, *, is_reply: bool = False) -> None:
-        # A tool call's request names the reply that holds the call instead.
-        head = value.get("head") or value.get("entry")
+        head = value.get("head")
         if isinstance(head, str) and head:
             self.facts.mentions.append(Mention(number, head, name, is_reply))
 

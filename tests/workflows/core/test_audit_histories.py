@@ -126,6 +126,12 @@ def test_a_reply_that_may_be_set_aside_is_not_the_head_until_the_run_goes_on_fro
     assert facts_of(written(*asked, scheduled("run_tool", entry="b"))).head == "b"
 
 
+def test_a_call_of_a_reply_from_before_a_roll_does_not_lead_back_to_that_reply() -> None:
+    facts = facts_of(written(started({"head": "behind"}), scheduled("run_tool", entry="reply"), begun(2)))
+    assert facts.head == "behind"
+    assert [mention.digest for mention in facts.mentions] == ["behind"]
+
+
 def test_payloads_that_a_codec_wrote_are_passed_over() -> None:
     strange = Payloads(payloads=[Payload(metadata={"encoding": b"binary/encrypted"}, data=b"\xff\x00")])
     event = HistoryEvent(
