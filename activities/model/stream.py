@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
 from pydantic import JsonValue
@@ -69,6 +69,7 @@ class Reply:
         self._on_start = on_start
         self._on_block = on_block
         self._open: dict[int, Piece] = {}
+        self._ids = set[str]()
         self._held: Block | None = None
 
     async def take(self, event: Json) -> None:
@@ -114,12 +115,23 @@ class Reply:
         ended = _ended(piece) if piece else None
         if piece is None or ended is None:
             return
+        ended = self._told_apart(ended)
         self.ended.append(ended)
         if ended.is_empty_call:
             self._held = ended.block
         elif not ended.is_no_json:
             await self._on_block(ended.block)
         self._live.ended(index, piece.kind)
+
+    def _told_apart(self, ended: Ended) -> Ended:
+        """A call with the id of an earlier one of this reply gets its place behind it: the provider takes each once."""
+        if not isinstance(ended.block, ToolUse):
+            return ended
+        block, place = ended.block, len(self._ids)
+        if not block.id or block.id in self._ids:
+            block = block.model_copy(update={"id": f"{block.id or 'call'}-{place}"})
+        self._ids.add(block.id)
+        return replace(ended, block=block)
 
     async def _release(self) -> None:
         """A call without input is complete once another block follows it."""

@@ -59,7 +59,7 @@ async def test_prompts_that_arrive_during_rolls_run_once_each_in_one_order(rig: 
     scenario = {"fallback": {"content": "ok", "pacing": {"first_byte_ms": 500}}}
     async with played(scenario) as model:
         talk = await rig.start(model, "prompt 0", cwd=tmp_path, thresholds=SMALL, once=False)
-        turns = {}
+        turns: dict[int, str] = {}
         for first in range(1, PROMPTS, 10):
             texts = [f"prompt {number}" for number in range(first, min(first + 10, PROMPTS))]
             taken = await asyncio.gather(*(talk.send(text) for text in texts))
