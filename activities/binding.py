@@ -103,8 +103,27 @@ async def _beating(run: Callable[[In], Awaitable[Out]], given: In, identity: str
         await asyncio.wait({working})
         return working.result()
     finally:
+        # Not done only when this attempt ends before its work: nothing of it may go on unseen.
+        working.cancel()
         if keeping:
             keeping.cancel()
+
+
+_PASSING = {kind.value: kind for kind in (FailureKind.DISK_FULL, FailureKind.STORE)}
+"""Reasons of errors that pass when somebody frees the disk or the store answers again."""
+
+_FAULTS = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    NameError,
+    NotImplementedError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+"""What only a fault of ours raises: trying again gives the same."""
 
 
 async def _failing_well(run: Callable[[In], Awaitable[Out]], given: In) -> Out:
@@ -121,16 +140,15 @@ async def _failing_well(run: Callable[[In], Awaitable[Out]], given: In) -> Out:
     except (ChainError, ValidationError) as error:
         raise ApplicationError(str(error), type=FailureKind.CHAIN, non_retryable=True) from error
     except UserError as error:
-        is_full = error.reason == "disk_full"
-        kind = FailureKind.DISK_FULL if is_full else FailureKind.BUG
-        raise ApplicationError(str(error), type=kind, non_retryable=not is_full) from error
-    except (TypeError, LookupError, AttributeError, ValueError, AssertionError) as error:
+        kind = _PASSING.get(error.reason, FailureKind.BUG)
+        raise ApplicationError(str(error), type=kind, non_retryable=kind == FailureKind.BUG) from error
+    except _FAULTS as error:
         message = f"perdure has a fault: {type(error).__name__}: {error}"
         raise ApplicationError(message, type=FailureKind.BUG, non_retryable=True) from error
 
 
 def _checked(name: str, result: Out) -> Out:
-    size = len(result.model_dump_json())
+    size = len(result.model_dump_json().encode())
     if size <= PAYLOAD_LIMIT:
         return result
     written = result.model_dump(mode="json")
