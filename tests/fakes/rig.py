@@ -125,6 +125,7 @@ class Rig:
         once: bool = True,
         session: str = "",
         host: str = "",
+        fault: str = "",
     ) -> Talk:
         """Start a session on a rehearsal model."""
         url = model if isinstance(model, str) else model.url
@@ -141,6 +142,7 @@ class Rig:
             thresholds=thresholds or Thresholds(),
             mode=mode,
             once=once,
+            test_fault=fault,
         )
         handle = await self.client.start_workflow(
             SessionWorkflow.run,
