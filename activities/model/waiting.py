@@ -5,9 +5,10 @@ from pydantic import ValidationError
 from activities.stores.objects import get_many
 from activities.world import World
 from workflows.contracts.errors import ChainError
-from workflows.contracts.messages import Block, Role, Text, ToolResult, clean
+from workflows.contracts.messages import clean
 from workflows.contracts.model import ModelRequest
-from workflows.contracts.transcript import Body, MessageBody, OutcomeBody
+from workflows.contracts.transcript import OutcomeBody
+from workflows.core.pending import bodies
 
 
 async def append_waiting(world: World, request: ModelRequest) -> str:
@@ -15,15 +16,10 @@ async def append_waiting(world: World, request: ModelRequest) -> str:
     digests = list(dict.fromkeys(request.waiting))
     read = dict(zip(digests, await get_many(world.store, digests), strict=True))
     outcomes = [_outcome(digest, read[digest]) for digest in request.waiting]
-    said: list[Block] = [ToolResult(id=o.call, content=o.content, is_error=o.is_error) for o in outcomes]
-    if prompt := await prompt_text(world, request):
-        said.append(Text(text=prompt))
-    bodies: list[Body] = [*outcomes]
-    if said:
-        bodies.append(_message(request, tuple(said), is_hidden=False))
-    if request.hidden:
-        bodies.append(_message(request, (Text(text=clean(request.hidden)),), is_hidden=True))
-    return await world.transcript.append(request.head, request.at, bodies) if bodies else request.head
+    prompt = await prompt_text(world, request)
+    prompts = [prompt] if prompt else []
+    entries = bodies(outcomes, prompts, request.hidden, turn=request.turn, exchange=request.exchange)
+    return await world.transcript.append(request.head, request.at, entries) if entries else request.head
 
 
 async def prompt_text(world: World, request: ModelRequest) -> str:
@@ -31,10 +27,6 @@ async def prompt_text(world: World, request: ModelRequest) -> str:
     if not request.prompt:
         return ""
     return clean((await world.store.get(request.prompt)).decode("utf-8", "replace"))
-
-
-def _message(request: ModelRequest, blocks: tuple[Block, ...], *, is_hidden: bool) -> MessageBody:
-    return MessageBody(role=Role.USER, blocks=blocks, turn=request.turn, exchange=request.exchange, hidden=is_hidden)
 
 
 def _outcome(digest: str, data: bytes) -> OutcomeBody:
