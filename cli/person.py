@@ -7,7 +7,7 @@ from pathlib import Path
 from workflows.contracts.errors import DeniedError
 
 CALL_TAG = b"PERDURE_CALL="
-RUNNER_WORDS = (b"activities.processes.runner", b"activities/processes/runner.py")
+RUNNER_WORDS = (b"activities.processes import runner",)
 """In the arguments of whatever runs an agent's command, which stays the ancestor of all that the command starts."""
 
 _PROC = Path("/proc")

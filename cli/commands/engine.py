@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.person import check_person
+from cli.person import check_person, is_agents_command
 from worker import engine, model_keys, target
 from worker.commands_left import end_commands
 from worker.engine import Home
@@ -33,7 +33,8 @@ def up() -> None:
     home = Home.from_environment()
     before = engine.status(home)
     engine.ensure_up(home)
-    model_keys.remember(home, os.environ)
+    if not is_agents_command():
+        model_keys.remember(home, os.environ)
     engine.wait_for_worker(home, WORKER_LIMIT_S)
     now = engine.status(home)
     _show(now, "The engine was already up." if before.is_serving and before.is_polling else "The engine is up.")

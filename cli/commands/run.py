@@ -9,13 +9,12 @@ import typer
 from cli.commands.attending import FORMATS, Attended, attend
 from cli.commands.choices import Choices, folder_of, prompt_of
 from cli.commands.sessions import Session
-from cli.commands.starting import Start, start_and_watch
+from cli.commands.starting import Start, keep_key, start_and_watch
 from cli.display.results import json_line
 from cli.gateway import open_sessions
 from cli.person import check_person
 from cli.sender import Sender
 from cli.signing import new_request
-from worker import model_keys
 from worker.engine import Home
 from worker.target import named_server
 from workflows.contracts.errors import ExitCode, UsageError
@@ -135,7 +134,7 @@ async def _send(word: str, text: str, output: str, *, detach: bool, partial: boo
     session = (await sessions.find(word)).session
     if named_server(os.environ) is None:
         # The key of the session's endpoint may be another one by now.
-        model_keys.remember(home, os.environ)
+        keep_key(home, os.environ)
     request = new_request()
     kept = await Sender(home).prompt(text, request)
     taken = await sessions.submit(session, Submit(request=request, digest=kept.digest, title=kept.title))

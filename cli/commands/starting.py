@@ -11,6 +11,7 @@ from cli.commands.attending import Attended, attend, say
 from cli.commands.choices import Choices, detached_notice
 from cli.display.results import json_line
 from cli.gateway import open_sessions
+from cli.person import is_agents_command
 from cli.sender import Sender, title_of
 from cli.signing import new_request, public_key
 from worker import engine, model_keys
@@ -64,7 +65,7 @@ async def start_and_watch(start: Start, environment: Mapping[str, str] = os.envi
     base_url = model_keys.base_url_of(environment)
     home.ensure()
     if is_embedded:
-        model_keys.remember(home, environment)
+        keep_key(home, environment)
         _have_engine(home)
     sessions = await open_sessions(home, environment)
     # Last of what may fail: a model that no session asks would run on for nobody.
@@ -102,6 +103,12 @@ def _named(start: Start) -> Start:
             f"{session!r} can be no session id: lower-case letters, digits and dashes, at most 63, no dash first."
         )
     return replace(start, session=session, title=title_of(start.title))
+
+
+def keep_key(home: Home, environment: Mapping[str, str]) -> None:
+    """Keep the person's key for the embedded worker; an agent's command may not put its own in that place."""
+    if not is_agents_command():
+        model_keys.remember(home, environment)
 
 
 def _have_engine(home: Home) -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from activities.processes.spawn import LAUNCH
+
 ASK = "from cli.person import is_agents_command; print(is_agents_command())"
 
 
@@ -32,12 +34,12 @@ def test_a_command_that_dropped_the_tag_is_known_by_whoever_started_it() -> None
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets a process adopt its descendants")
 def test_a_command_that_detached_itself_is_known_by_the_runner_that_adopted_it() -> None:
-    # The runner is a subreaper: what loses its parent becomes its child.
+    # The runner is a subreaper: what loses its parent becomes its child. Its words are those of a real one.
     runner = (
         "import ctypes, subprocess, sys, os;"
         "ctypes.CDLL(None).prctl(36, 1, 0, 0, 0);"
         "subprocess.run(['sh', '-c', sys.argv[1]], check=True);"
-        "os.wait() # activities.processes.runner"
+        f"os.wait() # {LAUNCH}"
     )
     inner = f"(sleep 0.3; exec env -i PYTHONPATH={Path.cwd()} {sys.executable} -c '{ASK}') &"
     started = time.monotonic()
