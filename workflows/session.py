@@ -36,7 +36,8 @@ _BETWEEN_ROLLS = timedelta(seconds=3)
 """The server delays runs that follow each other faster than about a second."""
 
 
-@workflow.defn
+# An input that cannot be read is the same at each try; SDK's own kinds, such as a replay that differs, stay retried.
+@workflow.defn(failure_exception_types=[ValueError, TypeError])
 class SessionWorkflow:
     """One conversation with one agent, however many Temporal runs it takes.
 

@@ -133,7 +133,9 @@ def _shown(data: bytes, limit: int, full: str, end: CommandEnd) -> str:
     half = min(limit, len(data)) // 2
     head, tail = _fitting(data[:half], limit // 2, is_end=False), _fitting(data[-half:], limit // 2, is_end=True)
     left_out = end.output_bytes - len(head) - len(tail)
-    note = f"[{left_out:,} of {end.output_bytes:,} bytes left out; all of it: Read result:{full}]"
+    is_kept = end.stored_bytes + end.tail_bytes >= end.output_bytes
+    kept = "all of it" if is_kept else "its beginning and its end, as much as is kept"
+    note = f"[{left_out:,} of {end.output_bytes:,} bytes left out; {kept}: Read result:{full}]"
     return f"{readable(head)}\n{note}\n{readable(tail)}"
 
 
