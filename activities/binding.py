@@ -34,17 +34,21 @@ class ActivityBeat:
     details: tuple[str, ...] = ()
     cancelled: asyncio.Event = field(default_factory=asyncio.Event)
     said: tuple[str, ...] = ()
+    is_beating: bool = False
 
     def say(self, *details: str) -> None:
-        """Tell the engine these details with the next beat, which is at once."""
+        """Tell the engine these details with the next beat: at once, after the first one."""
         self.said = details
-        activity.heartbeat(*details)
+        if self.is_beating:
+            activity.heartbeat(*details)
 
     async def keep(self) -> None:
         """Beat until cancelled."""
         while True:
-            activity.heartbeat(*self.said)
+            # Slept first: each beat is a write of the server's, and most activities end sooner.
             await asyncio.sleep(BEAT_EVERY)
+            self.is_beating = True
+            activity.heartbeat(*self.said)
 
 
 _BEAT: ContextVar[ActivityBeat] = ContextVar("beat")
