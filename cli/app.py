@@ -54,9 +54,18 @@ def main() -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # Whoever read the output has left; Python's own last flush would complain again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _forget_output()
         return 1
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        code = _complain(words, f"{where}{error.strerror or error}", 1, "os_error")
+        _forget_output()
+        return code
+
+
+def _forget_output() -> None:
+    """Nobody takes the output any more; Python's own last flush would complain again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _called(words: list[str]) -> int:
@@ -72,7 +81,7 @@ def _called(words: list[str]) -> int:
         return _complain(words, str(error), error.exit_code, error.reason)
     except PerdureError as error:
         return _complain(words, str(error), 1, type(error).__name__)
-    except (KeyboardInterrupt, BrokenPipeError):
+    except OSError:
         raise
     except Exception as error:
         message = _usage(error)

@@ -1,6 +1,7 @@
 """The command line as a program: quick where it must be, one line and an exit code for every mistake."""
 
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -94,3 +95,18 @@ def test_a_fault_of_ours_is_one_line_and_shows_itself_on_request(tmp_path: Path)
     ended = subprocess.run(command, env=environment(tmp_path), capture_output=True, text=True, timeout=60, check=False)
     assert (ended.returncode, ended.stderr.count("\n")) == (1, 1)
     assert "PERDURE_DEBUG" in ended.stderr
+
+
+def test_an_output_that_takes_no_more_is_one_line(tmp_path: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run([*PROGRAM, "doctor"], env=environment(tmp_path), stdout=full, stderr=subprocess.PIPE,
+                               text=True, timeout=60, check=False)  # fmt: skip
+    assert (ended.returncode, ended.stderr.count("\n")) == (1, 1)
+
+
+def test_a_reader_that_leaves_is_no_fault(tmp_path: Path) -> None:
+    piped = ["sh", "-c", f"{shlex.join(PROGRAM)} --help | true"]
+    ended = subprocess.run(
+        piped, env=environment(tmp_path), capture_output=True, text=True, timeout=60, check=False
+    )  # fmt: skip
+    assert ended.stderr == ""
