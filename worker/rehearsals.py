@@ -15,6 +15,7 @@ from workflows.contracts.errors import UsageError, UserError
 START_LIMIT_S = 20.0
 _STARTED: "list[subprocess.Popen[bytes]]" = []
 """By this process; they outlive it, so nothing waits for them but `end_rehearsals`."""
+_KEPT = frozenset({"PATH", "HOME", "LANG", "LC_ALL", "TMPDIR"})
 PROGRAM = (sys.executable, "-I", "-m", "worker.rehearsal")
 
 
@@ -56,7 +57,9 @@ def _folder(home: Home) -> Path:
 
 
 def _launch(home: Home, command: tuple[str, ...], told: Path, log: Path) -> "subprocess.Popen[bytes]":
-    environment = {**os.environ, "PERDURE_HOME": str(home.root)}
+    # It outlives the command, and needs none of the person's keys.
+    kept = {name: value for name, value in os.environ.items() if name in _KEPT}
+    environment = {**kept, "PERDURE_HOME": str(home.root)}
     with told.open("wb") as out, log.open("wb") as err:
         return subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=home.root, env=environment,

@@ -21,7 +21,7 @@ from workflows.contracts.permissions import Approval
 AT_ONCE = 8
 """Sessions asked side by side."""
 
-Question = Annotated[str, typer.Argument(metavar="[APPROVAL]", help="Its number, where several are open.")]
+Question = Annotated[str, typer.Argument(metavar="APPROVAL", help="Its number, where several are open.")]
 
 
 @dataclass(frozen=True)
