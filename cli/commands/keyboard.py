@@ -11,7 +11,7 @@ from contextlib import contextmanager
 @contextmanager
 def keys(pressed: Callable[[str], None]) -> Iterator[None]:
     """Call `pressed` with each key while inside; nothing is echoed, Ctrl-C stays a signal."""
-    if not sys.stdin.isatty() or os.getpgrp() != os.tcgetpgrp(sys.stdin.fileno()):
+    if not _is_ours():
         yield
         return
     terminal = sys.stdin.fileno()
@@ -26,3 +26,12 @@ def keys(pressed: Callable[[str], None]) -> Iterator[None]:
     finally:
         loop.remove_reader(terminal)
         termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+
+
+def _is_ours() -> bool:
+    """Whether standard input is a terminal whose keys come to this process."""
+    try:
+        return sys.stdin.isatty() and os.getpgrp() == os.tcgetpgrp(sys.stdin.fileno())
+    except OSError:
+        # Somebody else's terminal, as under `setsid` or a service manager.
+        return False
