@@ -5,7 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from temporalio.client import Client
-from temporalio.worker import UnsandboxedWorkflowRunner, Worker
+from temporalio.worker import UnsandboxedWorkflowRunner, Worker, WorkflowRunner
 
 from activities.binding import current_beat
 from activities.catalog import bindings
@@ -52,14 +52,18 @@ def make_world(
     )
 
 
+def workflow_runner() -> WorkflowRunner:
+    """How workflow code is run, also when recorded histories are replayed."""
+    # What the sandbox would forbid, the import rules of `workflows` forbid already; it costs each workflow task twice.
+    return UnsandboxedWorkflowRunner()
+
+
 def make_workers(client: Client, world: World, identity: str) -> list[Worker]:
     """One worker for the queue that all share, one for this host's own."""
     claims = Claims(world.home.engine / "claims", identity)
     table = bindings(ModelCalls())
     shared = [row.as_activity(world, identity, claims) for row in table if not row.spec.on_host]
     on_host = [row.as_activity(world, identity, claims) for row in table if row.spec.on_host]
-    # What the sandbox would forbid, the import rules of `workflows` forbid already; it costs each workflow task twice.
-    runner = UnsandboxedWorkflowRunner()
     return [
         Worker(
             client,
@@ -67,7 +71,7 @@ def make_workers(client: Client, world: World, identity: str) -> list[Worker]:
             workflows=WORKFLOWS,
             activities=shared,
             identity=identity,
-            workflow_runner=runner,
+            workflow_runner=workflow_runner(),
             max_cached_workflows=CACHED_WORKFLOWS,
             sticky_queue_schedule_to_start_timeout=_STICKY,
             max_heartbeat_throttle_interval=_THROTTLE,

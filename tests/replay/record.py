@@ -1,0 +1,226 @@
+"""python -m tests.replay.record: play one session a kind against a real engine, and keep its history for ever.
+
+Only kinds that have no file yet are recorded: a history that is there must go on replaying. To record a changed path,
+give it a new name in KINDS; `python -m tests.replay.record NAME …` records just these, and writes over them.
+"""
+
+import asyncio
+import gzip
+import json
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from temporalio.client import WorkflowFailureError
+
+from activities.stores.home import Home
+from tests.fakes.rig import Rig, Talk, Told, played, rig
+from tests.fakes.waiting import eventually_async
+from workflows.contracts.permissions import Mode
+from workflows.contracts.session import SetMode, Snapshot
+from workflows.contracts.settings import Thresholds
+from workflows.session import SessionWorkflow
+
+HISTORIES = Path(__file__).parent / "histories"
+
+Play = Callable[[Rig, Path], Awaitable[Talk]]
+
+
+def _bash(command: str) -> Told:
+    return {"tool": "Bash", "input": {"command": command}}
+
+
+def _read(name: str) -> Told:
+    return {"tool": "Read", "input": {"file_path": name}}
+
+
+async def _plain(rig: Rig, box: Path) -> Talk:
+    async with played({"fallback": "Hello."}) as model:
+        talk = await rig.start(model, cwd=box)
+        await talk.result()
+        return talk
+
+
+async def _tools(rig: Rig, box: Path) -> Talk:
+    (box / "a.txt").write_text("alpha\n")
+    edit = {"tool": "Edit", "input": {"file_path": "a.txt", "old_string": "alpha", "new_string": "omega"}}
+    replies = [
+        {"content": [_read("a.txt"), _read("a.txt"), _bash("echo one")]},
+        {"content": [edit]},
+        {"content": [_bash("exit 3"), {"tool": "Unknown", "input": {}}]},
+        "Done.",
+    ]
+    async with played({"replies": replies}) as model:
+        talk = await rig.start(model, cwd=box)
+        await talk.result()
+        return talk
+
+
+async def _approval(rig: Rig, box: Path) -> Talk:
+    replies = [{"content": [_bash("echo one")]}, {"content": [_bash("echo two")]}, "Done."]
+    async with played({"replies": replies}) as model:
+        talk = await rig.start(model, cwd=box, mode=Mode.DEFAULT)
+        for allow in (True, False):
+            snapshot = await talk.when(partial(_asks, exchange="1" if allow else "2"))
+            approval = snapshot.approvals[0]
+            await talk.answer(approval.id, approval.digest, allow=allow, text="" if allow else "not now")
+        await talk.result()
+        return talk
+
+
+def _asks(snapshot: Snapshot, exchange: str) -> bool:
+    return any(approval.id.startswith(f"{exchange}.") for approval in snapshot.approvals)
+
+
+async def _interrupt(rig: Rig, box: Path) -> Talk:
+    replies = [{"content": [_bash("touch began; sleep 60"), _bash("echo never")]}]
+    async with played({"replies": replies, "fallback": "Done."}) as model:
+        talk = await rig.start(model, cwd=box, once=False)
+        await eventually_async((box / "began").exists, 20)
+        await talk.send("second")
+        await talk.interrupt()
+        await talk.when(lambda snapshot: snapshot.state.turns == 2 and snapshot.phase == "idle")
+        await talk.handle.execute_update(SessionWorkflow.set_mode, SetMode(request="m", mode=Mode.PLAN))
+        await talk.close("enough")
+        await talk.result()
+        return talk
+
+
+async def _roll(rig: Rig, box: Path) -> Talk:
+    call = {"content": [_bash("sleep 0.4")], "repeat": 12}
+    async with played({"replies": [call], "fallback": "Done."}) as model:
+        talk = await rig.start(model, cwd=box, thresholds=Thresholds(roll_events=40))
+        await talk.result()
+        return talk
+
+
+async def _recovery(rig: Rig, box: Path) -> Talk:
+    overloaded = {"content": "From the other model.", "faults": [{"status": 529, "times": 3}]}
+    call = {"content": [_bash("echo {n}")]}
+    cut = {"content": [{"tool": "Bash", "input": {"command": "echo long"}, "cut_at": 8}]}
+    capped = {"content": "half a", "stop_reason": "max_tokens", "times": 1}
+    broken = {"content": [{"text": "kept"}, _bash("echo kept")], "faults": [{"cut": "reset", "after_blocks": 1}]}
+    replies = [overloaded | call, cut, [capped, "All of a word."], broken]
+    async with played({"replies": replies, "fallback": "Done."}) as model:
+        talk = await rig.start(model, cwd=box, thresholds=Thresholds(fallback_models=("other",)), once=False)
+        await talk.until("idle", 60)
+        for text in ("second", "third"):
+            turns = (await talk.snapshot()).state.turns
+            await talk.send(text)
+            await talk.when(partial(_has_rested, turns=turns), 60)
+        await talk.close()
+        await talk.result()
+        return talk
+
+
+def _has_rested(snapshot: Snapshot, turns: int) -> bool:
+    return snapshot.state.turns > turns and snapshot.phase == "idle"
+
+
+async def _refused(rig: Rig, box: Path) -> Talk:
+    async with played({"fallback": {"content": "never", "faults": [{"status": 400}]}}) as model:
+        talk = await rig.start(model, cwd=box)
+        await talk.result()
+        return talk
+
+
+async def _close(rig: Rig, box: Path) -> Talk:
+    async with played({"replies": [{"content": [_bash("touch began; sleep 60")]}]}) as model:
+        talk = await rig.start(model, cwd=box, once=False)
+        await eventually_async((box / "began").exists, 20)
+        await talk.send("never asked")
+        await talk.close("in the middle")
+        await talk.result()
+        return talk
+
+
+async def _cancel(rig: Rig, box: Path) -> Talk:
+    async with played({"replies": [{"content": [_bash("touch began; sleep 60")]}]}) as model:
+        talk = await rig.start(model, cwd=box, once=False)
+        await eventually_async((box / "began").exists, 20)
+        await talk.handle.cancel()
+        with suppress(WorkflowFailureError):
+            await talk.result()
+        return talk
+
+
+async def _no_host(rig: Rig, box: Path) -> Talk:
+    talk = await rig.start("http://127.0.0.1:9", cwd=box, host="0" * 16)
+    await talk.when(lambda snapshot: snapshot.state.waiting_for.startswith("waiting for host"))
+    await talk.handle.cancel()
+    with suppress(WorkflowFailureError):
+        await talk.result()
+    return talk
+
+
+async def _killed(rig: Rig, box: Path) -> Talk:
+    async with played({"replies": [{"content": [_bash("touch began; sleep 2")]}], "fallback": "Done."}) as model:
+        talk = await rig.start(model, cwd=box)
+        await eventually_async((box / "began").exists, 20)
+        rig.kill_worker()
+        await talk.result()
+        return talk
+
+
+KINDS: dict[str, Play] = {
+    "plain": _plain,
+    "tools": _tools,
+    "approval": _approval,
+    "interrupt": _interrupt,
+    "roll": _roll,
+    "recovery": _recovery,
+    "refused": _refused,
+    "close": _close,
+    "cancel": _cancel,
+    "no-host": _no_host,
+    "killed": _killed,
+}
+"""Every path that a session can take so far."""
+
+
+async def record(names: list[str]) -> None:
+    """Play these kinds and write a file for each of their runs."""
+    root = Path(tempfile.mkdtemp(prefix="perdure-"))
+    try:
+        async with rig(Home(root / "home")) as engine:
+            for name in names:
+                box = root / name
+                box.mkdir()
+                talk = await KINDS[name](engine, box)
+                await _keep(engine, talk, name)
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+
+
+async def _keep(engine: Rig, talk: Talk, name: str) -> None:
+    run, number = talk.handle.first_execution_run_id or "", 0
+    while run:
+        number += 1
+        history = await engine.client.get_workflow_handle(talk.handle.id, run_id=run).fetch_history()
+        told = _cleaned(json.loads(history.to_json()))
+        path = HISTORIES / f"{name}-{number}.json.gz"
+        path.write_bytes(gzip.compress(json.dumps(told, separators=(",", ":")).encode(), mtime=0))
+        last = told["events"][-1].get("workflowExecutionContinuedAsNewEventAttributes", {})
+        print(f"{path.name}: {len(told['events'])} events, {path.stat().st_size} bytes")
+        run = last.get("newExecutionRunId", "")
+
+
+def _cleaned(value: Any) -> Any:  # Any: JSON
+    """Without what tells of the machine that it was recorded on; nothing of it is replayed."""
+    if isinstance(value, dict):
+        return {name: _cleaned(each) for name, each in value.items() if name != "stackTrace"}
+    if isinstance(value, list):
+        return [_cleaned(each) for each in value]
+    return re.sub(r"^[0-9a-f-]+@.*", "worker", value) if isinstance(value, str) else value
+
+
+if __name__ == "__main__":
+    HISTORIES.mkdir(exist_ok=True)
+    known = {path.name.rpartition("-")[0] for path in HISTORIES.glob("*.json.gz")}
+    asyncio.run(record(sys.argv[1:] or [name for name in KINDS if name not in known]))
