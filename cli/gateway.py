@@ -22,7 +22,7 @@ from cli.line import (
     as_listed,
 )
 from cli.sessions import Sessions
-from worker.engine import Home
+from worker.engine import Home, disk_trouble
 from worker.target import Target, resolve_address
 from workflows.contracts.ids import TASK_TIMEOUT
 
@@ -36,7 +36,8 @@ LIMIT = timedelta(seconds=10)
 async def open_sessions(home: Home, environment: Mapping[str, str] = os.environ) -> Sessions:
     """The sessions of the server that this environment means; UserError when it cannot be reached."""
     target = resolve_address(environment, home)
-    return Sessions(await open_line(target), target.address)
+    line = await open_line(target)
+    return Sessions(line, target.address, trouble=lambda: disk_trouble(home) if target.is_embedded else "")
 
 
 async def open_line(target: Target) -> Line:

@@ -55,10 +55,14 @@ _ID_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 class Sessions:
     """The sessions of one server; every method raises UserError, in words for the person."""
 
-    def __init__(self, line: Line, where: str, patience_s: float = SILENCE_LIMIT_S) -> None:
+    def __init__(
+        self, line: Line, where: str, patience_s: float = SILENCE_LIMIT_S, trouble: Callable[[], str] = str
+    ) -> None:
+        """`trouble` says, when the server is silent, what of its machine may be the cause."""
         self._line = line
         self._where = where
         self._patience_s = patience_s
+        self._trouble = trouble
 
     async def start_session(self, given: "SessionInput", *, model: str, title: str, started: str) -> None:
         """Start the session, its first prompt with it; UsageError when the id is taken."""
@@ -217,7 +221,11 @@ class Sessions:
                 text[:1].upper() + text[1:] + ("" if text.endswith(".") else "."), reason="refused"
             ) from error
         except (Silent, Late) as error:
-            raise EngineUnreachable(f"The Temporal server at {self._where} does not answer ({error}).") from error
+            trouble = self._trouble()
+            raise EngineUnreachable(
+                " ".join(filter(None, (f"The Temporal server at {self._where} does not answer ({error}).", trouble))),
+                reason="disk_full" if trouble else "",
+            ) from error
 
 
 def _no_session(word: str) -> str:

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 
 from activities.stores.home import Home
@@ -29,13 +29,14 @@ from worker.engine_state import (
 from worker.health import read_health
 from worker.process_table import Identity, end_all, running, wait_until
 from worker.server_command import find_program, sync_from
-from workflows.contracts.errors import EngineUnreachable
+from workflows.contracts.errors import EngineUnreachable, UserError
 
 __all__ = [
     "EngineState",
     "EngineStatus",
     "Home",
     "PartStatus",
+    "disk_trouble",
     "down",
     "ensure_up",
     "http_base",
@@ -46,6 +47,8 @@ __all__ = [
 START_LIMIT_S = 30.0
 STOP_LIMIT_S = 30.0
 LEAST_FREE_BYTES = 32_000_000
+HOPELESSLY_FREE_BYTES = 1_000_000
+"""Below this a server that does not answer is taken to wait for space."""
 # A server that failed this often at its start will not come by waiting.
 HOPELESS_AFTER_FAILURES = 3
 _DAMAGE_WORDS = ("not a database", "malformed")
@@ -136,7 +139,9 @@ def down(
             end_all(_parts(home, state), grace_s=10.0)
         _call(after_end, home)
         if state_path(home).exists():
-            _forget_processes(home)
+            # On a full disk the old file stays: that its processes are gone is seen at the next look.
+            with suppress(UserError):
+                _forget_processes(home)
         return tuple(process.pid for process in parts)
 
 
@@ -210,13 +215,20 @@ def _sole_changer(home: Home) -> Iterator[None]:
         ) from error
 
 
+def disk_trouble(home: Home, least: int = HOPELESSLY_FREE_BYTES) -> str:
+    """The line for a disk with fewer free bytes than these, empty for one with more."""
+    try:
+        free = shutil.disk_usage(home.root).free
+    except OSError:
+        return ""
+    if free >= least:
+        return ""
+    return f"The disk of {home.root} is full ({free // 1_000_000} MB free): free some space, or set PERDURE_HOME."
+
+
 def _check_free_space(home: Home) -> None:
-    free = shutil.disk_usage(home.root).free
-    if free < LEAST_FREE_BYTES:
-        raise EngineUnreachable(
-            f"The disk of {home.root} is full ({free // 1_000_000} MB free): free some space, or set PERDURE_HOME.",
-            reason="disk_full",
-        )
+    if trouble := disk_trouble(home, LEAST_FREE_BYTES):
+        raise EngineUnreachable(trouble, reason="disk_full")
 
 
 def _start_supervisor(plan: Plan) -> None:

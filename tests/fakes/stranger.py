@@ -48,12 +48,14 @@ class OtherServer:
     seen: list[dict[str, Any]] = field(default_factory=list)
     """Bodies of the requests that had the right key."""
     refused: int = 0
+    port: int = 0
+    """0 for any."""
     url: str = ""
 
     @contextmanager
     def serve(self) -> Iterator["OtherServer"]:
         """Listen on loopback."""
-        server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        server = ThreadingHTTPServer(("127.0.0.1", self.port), _handler(self))
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         self.url = f"http://127.0.0.1:{server.server_address[1]}"
