@@ -40,6 +40,7 @@ TWICE_S = 2.0
 INTERRUPT_LIMIT_S = 10.0
 """How long the end of an interrupted turn is waited for."""
 CLOSED_LIMIT_S = 5.0
+ASKED_LIMIT_S = 10.0
 LONG_RETRY_S = 1.5
 """A wait for the model's next attempt from which on a watcher without a view is told."""
 FORMATS = ("", "text", "json", "stream-json")
@@ -191,13 +192,21 @@ async def _answering(attended: Attended, following: Following) -> AsyncIterator[
 
 
 async def _answer(attended: Attended, approval: str, *, allow: bool) -> None:
-    snapshot = await attended.sessions.snapshot(attended.session)
-    found = [one for one in snapshot.approvals if one.id == approval] if snapshot else []
-    for one in found:
-        with suppress(UserError):
-            await attended.sessions.answer(
-                attended.session, signed_answer(attended.home, attended.session, one, allow=allow)
-            )
+    """Answer the question; it is shown a moment before the session itself knows that it asks."""
+    deadline = time.monotonic() + ASKED_LIMIT_S
+    while time.monotonic() < deadline:
+        try:
+            snapshot = await attended.sessions.snapshot(attended.session)
+            for one in snapshot.approvals if snapshot else ():
+                if one.id == approval:
+                    answer = signed_answer(attended.home, attended.session, one, allow=allow)
+                    await attended.sessions.answer(attended.session, answer)
+                    return
+        except UserError as error:
+            say(str(error))
+            return
+        await asyncio.sleep(0.2)
+    say(f"Question {approval} is not open any more.")
 
 
 async def _left(attended: Attended, leaving: _Leaving, following: Following, why: str) -> int:

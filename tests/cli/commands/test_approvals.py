@@ -11,7 +11,7 @@ import pytest
 from tests.fakes.command_line import PROGRAM, Cli, bash, environment
 from tests.fakes.waiting import eventually
 
-pytestmark = pytest.mark.journey
+pytestmark = [pytest.mark.journey, pytest.mark.timeout(180)]
 
 
 def asking(cli: Cli, session: str, *then: str) -> str:

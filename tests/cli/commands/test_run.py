@@ -11,7 +11,7 @@ import pytest
 from tests.fakes.command_line import Cli, bash
 from tests.fakes.waiting import eventually
 
-pytestmark = pytest.mark.journey
+pytestmark = [pytest.mark.journey, pytest.mark.timeout(180)]
 
 
 def result(ended: "subprocess.CompletedProcess[str]") -> dict[str, Any]:

@@ -19,7 +19,7 @@ from worker.health import read_health
 from workflows.contracts.session import SessionInput
 from workflows.contracts.settings import SessionSettings
 
-pytestmark = pytest.mark.journey
+pytestmark = [pytest.mark.journey, pytest.mark.timeout(180)]
 
 
 def test_a_session_is_found_and_ended_through_temporals_own_client_too(cli: Cli) -> None:
@@ -40,16 +40,16 @@ def test_a_session_is_found_and_ended_through_temporals_own_client_too(cli: Cli)
 
 def test_prompts_of_two_hands_are_each_taken_once_in_one_order(cli: Cli) -> None:
     cli.detached(cli.scenario(fallback="Taken."), "--session-id", "hands", "first")
-    hands = [cli.start("send", "hands", "--detach", f"hand {hand} line {line}") for line in range(4) for hand in "ab"]
+    hands = [cli.start("send", "hands", "--detach", f"hand {hand} line {line}") for line in range(2) for hand in "ab"]
     for hand in hands:
         _, told = hand.communicate(timeout=60)
         assert hand.returncode == 0, told
-    eventually(lambda: cli.json("show", "hands", "--json")["snapshot"]["state"].get("turns") == 9, 60, "9 turns")
+    eventually(lambda: cli.json("show", "hands", "--json")["snapshot"]["state"].get("turns") == 5, 90, "5 turns")
     cli.await_state("hands", "idle")
     cli("close", "hands")
     orders = [_prompts(cli("watch", "hands", "--output-format", "stream-json")) for _ in range(2)]
     assert orders[0] == orders[1]
-    assert sorted(orders[0]) == sorted(["first", *(f"hand {h} line {n}" for h in "ab" for n in range(4))])
+    assert sorted(orders[0]) == sorted(["first", *(f"hand {h} line {n}" for h in "ab" for n in range(2))])
 
 
 def test_a_session_that_fails_by_a_fault_of_ours_ends_its_watcher_with_the_message(cli: Cli) -> None:

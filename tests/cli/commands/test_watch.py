@@ -8,7 +8,7 @@ import pytest
 from tests.fakes.command_line import Cli, bash
 from worker.rehearsals import start_rehearsal
 
-pytestmark = pytest.mark.journey
+pytestmark = [pytest.mark.journey, pytest.mark.timeout(180)]
 
 
 def test_a_watcher_who_comes_late_sees_what_a_live_one_saw(cli: Cli) -> None:
