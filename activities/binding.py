@@ -122,7 +122,6 @@ _FAULTS = (
     AttributeError,
     LookupError,
     NameError,
-    NotImplementedError,
     RecursionError,
     TypeError,
     ValueError,
