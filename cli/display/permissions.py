@@ -14,5 +14,5 @@ def question_rows(question: Question, session: str, width: int, theme: Theme) ->
     rows = wants[:SHOWN_ROWS]
     if len(wants) > SHOWN_ROWS:
         rows[-1] = fit(f"{rows[-1]}…", width)
-    answer = wrap(f"  perdure approve {session} {question.approval} - or deny", width)
+    answer = wrap(f"  y allows, n denies; elsewhere: perdure approve {session} {question.approval}", width)
     return [theme.paint("ask", row) for row in [*rows, *answer]]
