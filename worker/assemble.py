@@ -22,8 +22,8 @@ from worker.histories import ServerHistories
 from workflows.catalog import WORKFLOWS
 from workflows.contracts.ids import SHARED_QUEUE, host_queue
 
-STORE_CACHE = 32 * 1024 * 1024
-"""Bytes of objects that a worker keeps."""
+STORE_CACHE = 4 * 1024 * 1024
+"""Bytes of objects that a worker keeps: those of the exchanges under way; a whole conversation is kept as its view."""
 
 CACHED_WORKFLOWS = 200
 
