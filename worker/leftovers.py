@@ -75,7 +75,7 @@ async def _fail(handle: AsyncActivityHandle) -> None:
         await handle.fail(died)
     except (RPCError, AsyncActivityCancelledError) as error:
         # Most often the attempt had ended in time, or the engine had given it up already.
-        log.info("an attempt of a dead worker was not given back: %s", error)
+        log.debug("an attempt of a dead worker was not given back: %s", error)
 
 
 async def _reset_sticky(client: Client, workflow: str) -> None:

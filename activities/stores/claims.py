@@ -11,7 +11,7 @@ from pathlib import Path
 
 from activities.stores.files import make_folder
 
-LINGER_S = 2.0
+LINGER_S = 1.0
 """Seconds that a note outlives its attempt: a worker may die before its report has reached the engine."""
 
 MOST_WORKFLOWS = 200
