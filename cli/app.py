@@ -45,7 +45,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 denied or needs approval, 4 excha
 
 def main() -> int:
     """Run the command of this process's arguments; its exit code."""
-    words = sys.argv[1:]
+    words = sys.argv[1:] or ["--help"]
     if words in (["--version"], ["-V"]):
         print(f"perdure {_version()}")
         return 0

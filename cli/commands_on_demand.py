@@ -1,5 +1,6 @@
 """Commands that are imported only when they are called, so that help and quick commands stay quick."""
 
+import difflib
 import importlib
 from collections.abc import Sequence
 from contextlib import suppress
@@ -7,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Protocol
 
 import typer
 from typer.core import TyperArgument, TyperGroup, TyperOption
+
+from workflows.contracts.errors import UsageError
 
 if TYPE_CHECKING:  # typer names these in its signatures only
     from typer._click.core import Command, Context
@@ -50,7 +53,11 @@ def program(commands: Sequence[Described], tagline: str, epilog: str) -> "Comman
             return list(table)
 
         def get_command(self, ctx: "Context", cmd_name: str) -> "Command | None":  # noqa: ARG002 - as typer asks
-            return _imported(table[cmd_name]) if cmd_name in table else None
+            if cmd_name in table:
+                return _imported(table[cmd_name])
+            near = difflib.get_close_matches(cmd_name, table, n=1)
+            guess = f" Did you mean perdure {near[0]}?" if near else ""
+            raise UsageError(f"There is no command {cmd_name!r}.{guess} See: perdure --help", reason="usage")
 
         def format_commands(self, ctx: "Context", formatter: "HelpFormatter") -> None:  # noqa: ARG002 - as typer asks
             for heading in dict.fromkeys(command.heading for command in commands):

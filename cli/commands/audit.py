@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # reading contracts takes longer than `perdure audit --help` 
     from worker.audit_sources import Source
     from workflows.contracts.audit import Problem
 
-Session = Annotated[str, typer.Argument(metavar="[ID]", help="The session, or the beginning of its id.")]
+Session = Annotated[str, typer.Argument(metavar="ID", help="The session, or the beginning of its id.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object a line: each step, then the totals.")]
 Verify = Annotated[
     bool, typer.Option("--verify", help="Check every object, signature and history; exit code 1 when one is wrong.")

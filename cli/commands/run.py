@@ -41,7 +41,9 @@ Model = Annotated[
     typer.Option(help="Model, or rehearsal:FILE for a scripted one. [env: PERDURE_MODEL, ANTHROPIC_MODEL]"),
 ]
 Fallback = Annotated[str, typer.Option(help="Up to three, with commas, for when the model is overloaded.")]
-PermissionMode = Annotated[str, typer.Option(help="default, acceptEdits, plan, dontAsk or bypassPermissions.")]
+PermissionMode = Annotated[
+    str, typer.Option(help="What needs no question: default, acceptEdits, plan, dontAsk or bypassPermissions.")
+]
 Allowed = Annotated[
     list[str] | None,
     typer.Option("--allowed-tools", "--allowedTools", help="Rules that allow, such as 'Bash(git status),Edit'."),
@@ -51,17 +53,21 @@ Disallowed = Annotated[
     typer.Option("--disallowed-tools", "--disallowedTools", help="Rules that deny."),
 ]
 Tools = Annotated[str, typer.Option(help="Only these tools, with commas.")]
-MaxTurns = Annotated[int, typer.Option(help="Most exchanges for one prompt.", show_default=False)]
-MaxBudget = Annotated[float, typer.Option(help="Most dollars for the session.", show_default=False)]
-MaxRetries = Annotated[int, typer.Option(help="Most attempts of one model call.", show_default=False)]
-Idle = Annotated[float, typer.Option(help="Longest silence of a reply, in seconds.", show_default=False)]
-System = Annotated[str, typer.Option(help="Instead of perdure's own.")]
-AppendSystem = Annotated[str, typer.Option(help="After perdure's own.")]
+MaxTurns = Annotated[int, typer.Option(help="Most exchanges for one prompt; without it no limit.", show_default=False)]
+MaxBudget = Annotated[
+    float, typer.Option(help="Most dollars for the session; without it no limit.", show_default=False)
+]
+MaxRetries = Annotated[int, typer.Option(help="Most attempts of one model call; without it 10.", show_default=False)]
+Idle = Annotated[float, typer.Option(help="Longest silence of a reply, in seconds; without it 90.", show_default=False)]
+System = Annotated[str, typer.Option(help="System prompt instead of perdure's own.")]
+AppendSystem = Annotated[str, typer.Option(help="Text after perdure's own system prompt.")]
 Folder = Annotated[str, typer.Option(help="Folder to work in; by default this one.")]
 Name = Annotated[str, typer.Option("--name", "-n", help="Title; by default the first words of the prompt.")]
 SessionId = Annotated[str, typer.Option(help="Id; by default eight random letters.")]
 Once = Annotated[bool, typer.Option("--once", help="Close the session when the prompt is done.")]
-Unattended = Annotated[str, typer.Option(help="Nobody attends: deny questions, or let them wait.")]
+Unattended = Annotated[
+    str, typer.Option(help="Nobody attends: deny questions, or let them wait; deny with --detach and --print.")
+]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Say more on standard error.")]
 
 
