@@ -23,7 +23,7 @@ EARLY = EXCHANGES // 10
 ROLL_EVENTS = 12 * EARLY
 RESULT_LINES = 48
 MOST_BYTES, MOST_EVENTS = 3_072, 14
-SECONDS = 0.4
+SECONDS = 0.8
 """Seconds an exchange may take on a loaded machine before the bench gives up."""
 
 
