@@ -10,7 +10,7 @@ from activities.stores.fetching import Fetching
 from activities.transcript import parsed_entry
 from worker.audit_chain import read_chain
 from worker.audit_sources import Source
-from workflows.contracts.audit import Line, Problem, Step, Totals
+from workflows.contracts.audit import DamagedStep, Line, Problem, Step, Totals
 from workflows.contracts.errors import ChainError, StoreError, UserError
 from workflows.contracts.transcript import Entry
 from workflows.core.audit import public_key_of, steps_of, totals_of
@@ -83,6 +83,7 @@ async def audit(source: Source, *, verify: bool) -> Report:
     found = await _referenced(source, lines, everything=verify)
     runs = [run for _n, _digest, run in found.histories]
     steps = steps_of(session, lines, found.set_aside, runs)
+    steps += [DamagedStep(len(lines), "", why) for why in source.damages]
     problems = [*chain.problems, *check_places(session, lines), *found.problems]
     notes = list(source.notes)
     report = Report(session, chain.head, steps, totals_of(steps), problems, notes)

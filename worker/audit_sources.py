@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from activities.events import read_events
 from activities.stores.digests import DIGEST
 from activities.stores.export import ExportStore
 from activities.stores.files import read_lines
@@ -13,6 +14,9 @@ from activities.stores.index import index_path
 from activities.stores.objects import ObjectStore, open_store
 from workflows.contracts.errors import StoreError, UsageError
 from workflows.contracts.ids import is_session_id, session_of
+
+_ENDS = {"turn_ended", "session_closed"}
+"""Events that name a head which counts."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,8 @@ class Source:
     """Digests of live histories that the export has lost."""
     notes: tuple[str, ...] = field(default=())
     """What a person should know of where this came from."""
+    damages: tuple[str, ...] = ()
+    """What is damaged of the list that names the heads, each in half a sentence."""
 
     def with_engine(self, head: str, histories: list[bytes]) -> "Source":
         """The same, with what the engine says of the session: its head counts."""
@@ -49,9 +55,12 @@ def home_source(home: Home, session: str, env: Mapping[str, str]) -> Source:
     if not is_session_id(name):
         raise UsageError(f"{session[:80]!r} is no session's id: lower-case letters, digits and dashes are.")
     name = _whole_id(home, name)
-    path = index_path(home, name)
-    heads, notes = _indexed(path, name)
-    return Source(name, open_store(home.store_url(env)), heads, notes=notes)
+    rows, damages = _indexed(index_path(home, name), name)
+    if damages or not rows:
+        # Whatever named the newest head may be what is lost: the feed names the heads of ended turns too.
+        rows = sorted([*_fed(home, name), *rows])
+    heads = tuple(dict.fromkeys(head for _at, head in reversed(rows)))
+    return Source(name, open_store(home.store_url(env)), heads, damages=damages)
 
 
 def _whole_id(home: Home, begun: str) -> str:
@@ -64,22 +73,29 @@ def _whole_id(home: Home, begun: str) -> str:
     return found[0] if found else begun
 
 
-def _indexed(path: Path, session: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Heads of an index file, newest first, and what is wrong with it."""
+def _fed(home: Home, session: str) -> list[tuple[str, str]]:
+    """Times and heads of the turns that the feed saw end."""
+    events = [event for event in read_events(home.events, session) if event.get("kind") in _ENDS]
+    found = [(str(event.get("at", "")), str(event.get("head", ""))) for event in events]
+    return [(at, head) for at, head in found if DIGEST.fullmatch(head)]
+
+
+def _indexed(path: Path, session: str) -> tuple[list[tuple[str, str]], tuple[str, ...]]:
+    """Times and heads of an index file, in its order, and what is wrong with it."""
     lines, damage = read_lines(path)
-    notes = [f"{path.name}, line {each.line}, is damaged: {each.why}" for each in damage]
-    heads: list[str] = []
+    damages = [f"{path.name}, line {each.line}, is damaged: {each.why}" for each in damage]
+    heads: list[tuple[str, str]] = []
     odd = 0
     for line in lines:
         row = json.loads(line)
         head = row.get("head")
         if row.get("session", session) == session and isinstance(head, str) and DIGEST.fullmatch(head):
-            heads.append(head)
+            heads.append((str(row.get("at", "")), head))
         else:
             odd += 1
     if odd:
-        notes.append(f"{path.name}: lines whose record names no head of this session: {odd}")
-    return tuple(dict.fromkeys(reversed(heads))), tuple(notes)
+        damages.append(f"{path.name}: lines whose record names no head of this session: {odd}")
+    return heads, tuple(damages)
 
 
 async def export_source(path: Path) -> Source:
