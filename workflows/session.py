@@ -28,7 +28,7 @@ from workflows.contracts.session import (
 from workflows.core import intake
 from workflows.core.phase import phase_of
 from workflows.core.signatures import is_signed
-from workflows.steps.calls import call, nobody_came, start
+from workflows.steps.calls import call, failure_of, nobody_came, start, was_cancelled
 from workflows.steps.running import Running, now
 from workflows.steps.turn import end_turn, take_step
 
@@ -58,8 +58,15 @@ class SessionWorkflow:
             if given.test_fault:
                 raise LookupError(given.test_fault)
             return await self._uncancelled()
-        except (ActivityError, ApplicationError, CancelledError, asyncio.CancelledError, workflow.ContinueAsNewError):
+        except (ApplicationError, CancelledError, asyncio.CancelledError, workflow.ContinueAsNewError):
             raise
+        except ActivityError as error:
+            if was_cancelled(error):
+                raise
+            # By itself it only says that an activity failed; whoever looks at the session wants to know why.
+            kind, why = failure_of(error)
+            message = f"{why}. The transcript is kept up to {self._head()}"
+            raise ApplicationError(message, type=kind or FailureKind.BUG, non_retryable=True) from error
         except Exception as error:
             # An error of ours must end the session: as a task failure it would be tried again for ever.
             message = (
