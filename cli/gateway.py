@@ -120,7 +120,7 @@ class ClientLine:
             with _told():
                 return dict(await handle.result(rpc_timeout=timedelta(seconds=seconds)))
         except WorkflowFailureError as error:
-            raise Refused(str(error.cause)) from error
+            raise Refused(_innermost(error)) from error
 
     async def attributes(self) -> frozenset[str]:
         """Ask the operator service."""
@@ -133,6 +133,13 @@ class ClientLine:
 
     def _handle(self, workflow: str) -> "WorkflowHandle[object, object]":
         return self._client.get_workflow_handle(workflow)
+
+
+def _innermost(error: BaseException) -> str:
+    """The message of the cause: what stands around it says only which activity it was."""
+    while (cause := getattr(error, "cause", None)) is not None:
+        error = cause
+    return str(getattr(error, "message", "") or error)
 
 
 @contextmanager

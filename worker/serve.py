@@ -7,15 +7,16 @@ import secrets
 import signal
 import sys
 import time
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 
 from temporalio.client import Client
+from temporalio.service import RPCError
 
 from activities.model.client import AnthropicEndpoint
 from activities.processes.warm import WarmStart
 from activities.stores.claims import Abandoned
 from activities.stores.home import Home
-from activities.stores.objects import open_store
+from activities.stores.objects import ObjectStore, open_store
 from activities.world import World
 from worker.assemble import make_workers, make_world
 from worker.connection import connect, resolve_address
@@ -30,6 +31,8 @@ log = logging.getLogger("worker")
 _LAST_WORD = 12.0
 """Seconds after which a worker that shall stop is ended hard: a stop under load was seen to hang."""
 
+_OPEN = 'WorkflowType = "SessionWorkflow" AND ExecutionStatus = "Running"'
+_LOOKED_AT = 50
 _SERVER_PATIENCE = 30.0
 _SERVER_PAUSE = 0.1
 """Seconds to wait for the embedded server, and between two looks."""
@@ -58,7 +61,7 @@ async def _serve() -> None:
     with worker_lock(home, wait_s=20.0):
         client = await _connected(home, identity)
         store = open_store(home.store_url())
-        await store.store_id()
+        await check_store(client, store)
         with WarmStart() as start_runner:
             world = make_world(home, store, client, ModelEnvironment(home, dict(os.environ)), start_runner)
             left = await give_back(client, world)
@@ -76,6 +79,22 @@ async def _connected(home: Home, identity: str) -> Client:
             if not target.is_embedded or time.monotonic() > give_up:
                 raise
         await asyncio.sleep(_SERVER_PAUSE)
+
+
+async def check_store(client: Client, store: ObjectStore) -> None:
+    """UserError where every open session keeps its objects in another store: here each of its calls would fail."""
+    mine = await store.store_id()
+    named: set[str] = set()
+    # A server that just started may not list yet; each session looks at its store again.
+    with suppress(RPCError):
+        async for found in client.list_workflows(_OPEN, limit=_LOOKED_AT):
+            named.add(str(await found.memo_value("store", "")))
+    if named - {""} and mine not in named:
+        raise UserError(
+            f"The open sessions of this server keep their objects in the store {min(named - {''})[:8]}, not in "
+            f"{store.url} ({mine[:8]}): set PERDURE_STORE to theirs.",
+            reason="other_store",
+        )
 
 
 async def _poll(client: Client, world: World, identity: str, left: list[Abandoned]) -> None:

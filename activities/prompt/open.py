@@ -21,6 +21,7 @@ async def open_session(world: World, request: OpenRequest, tools: tuple[ToolSpec
     """Store the session's context and begin its chain. Raises UserError for a missing folder or odd settings."""
     if not is_session_id(request.session):
         raise UserError(f"{request.session[:80]!r} is no session id: lower-case letters, digits and dashes are")
+    await _check_store(world, request.store)
     folder = Path(request.cwd).resolve()
     if not Path(request.cwd).is_absolute() or not folder.is_dir():
         raise UserError(f"the session's folder {request.cwd} does not exist on {world.host.name}", reason="no_folder")
@@ -60,6 +61,16 @@ async def open_session(world: World, request: OpenRequest, tools: tuple[ToolSpec
         ),
     )
     return Opened(context=digest, head=head)
+
+
+async def _check_store(world: World, named: str) -> None:
+    mine = await world.store.store_id()
+    if named and named != mine:
+        raise UserError(
+            f"the session's objects are in the store {named[:8]}, this worker's store {world.store.url} is {mine[:8]}: "
+            "set PERDURE_STORE to one and the same for the command and the worker",
+            reason="other_store",
+        )
 
 
 def _check_tools(settings: SessionSettings, tools: tuple[ToolSpec, ...]) -> None:
