@@ -158,7 +158,8 @@ def _denial(outcome: OutcomeBody, use: ToolUse | None) -> Json:
 
 def text_lines(outcome: Outcome) -> tuple[str, str]:
     """What `--output-format text` prints: on stdout, and on stderr."""
-    said = [f"{outcome.totals.denials} calls were denied."] if outcome.totals.denials else []
+    denials = outcome.totals.denials
+    said = [f"{denials} {'call was' if denials == 1 else 'calls were'} denied."] if denials else []
     said += [f"perdure: {outcome.reason}: {outcome.error}"] if outcome.reason != TurnEnd.DONE else []
     text = safe(outcome.text)
     if text and not text.endswith("\n"):

@@ -99,6 +99,10 @@ def cost(totals: Totals) -> str:
 
 def ending(totals: Totals) -> str:
     """The figures of a session in one line, denials first."""
-    facts = [f"{totals.denials} calls {CallStatus.DENIED}"] if totals.denials else []
-    facts += [f"{totals.exchanges} exchanges", f"{totals.calls} calls", tokens(totals), cost(totals)]
+    facts = [f"{_counted(totals.denials, 'call')} {CallStatus.DENIED}"] if totals.denials else []
+    facts += [_counted(totals.exchanges, "exchange"), _counted(totals.calls, "call"), tokens(totals), cost(totals)]
     return " · ".join(facts)
+
+
+def _counted(number: int, one: str) -> str:
+    return f"{number} {one}" if number == 1 else f"{number} {one}s"

@@ -86,7 +86,7 @@ def test_text_goes_to_stdout_only_at_success_and_everything_else_to_stderr() -> 
     done = outcome_of("s1", TurnEnd.DONE, "", Totals(), 0)
     failed = outcome_of("s1", TurnEnd.UNAUTHORIZED, "bad key", TOTALS, 0)
     assert text_lines(done) == ("", "")
-    assert text_lines(failed) == ("", "1 calls were denied.\nperdure: unauthorized: bad key\n")
+    assert text_lines(failed) == ("", "1 call was denied.\nperdure: unauthorized: bad key\n")
 
 
 def entries(*bodies: Body) -> list[Entry]:
