@@ -143,11 +143,16 @@ async def _failing_well(run: Callable[[In], Awaitable[Out]], given: In) -> Out:
     except (ChainError, ValidationError) as error:
         raise ApplicationError(str(error), type=FailureKind.CHAIN, non_retryable=True) from error
     except UserError as error:
-        kind = _PASSING.get(error.reason, FailureKind.BUG)
-        raise ApplicationError(str(error), type=kind, non_retryable=kind == FailureKind.BUG) from error
+        kind = _PASSING.get(error.reason, FailureKind.PERSON)
+        raise ApplicationError(str(error), type=kind, non_retryable=not _may_pass(error)) from error
     except _FAULTS as error:
         message = f"perdure has a fault: {type(error).__name__}: {error}"
         raise ApplicationError(message, type=FailureKind.BUG, non_retryable=True) from error
+
+
+def _may_pass(error: UserError) -> bool:
+    """Whether the same step can work later: a disk or a limit stood in its way, or a store that did not answer."""
+    return error.reason in _PASSING or isinstance(error.__cause__, OSError)
 
 
 def _checked(name: str, result: Out) -> Out:

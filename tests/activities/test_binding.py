@@ -1,6 +1,7 @@
 """An activity ends as a small result or as a failure that says whether trying again can help."""
 
 import asyncio
+import errno
 from collections.abc import Coroutine
 from dataclasses import replace
 from datetime import timedelta
@@ -15,6 +16,7 @@ from temporalio.testing import ActivityEnvironment
 
 from activities.binding import ActivityBeat, Binding, current_beat
 from activities.stores.claims import Claims, abandoned
+from activities.stores.files import explain_os_error
 from activities.world import World
 from tests.fakes.world import make_world
 from workflows.contracts.activity_specs import PAYLOAD_LIMIT, RUN_TOOL, ActivitySpec
@@ -94,6 +96,14 @@ def a_validation_error() -> ValidationError:
     return error.value
 
 
+def from_the_disk(number: int) -> UserError:
+    """What a store makes of an error of the disk."""
+    try:
+        raise explain_os_error(OSError(number, "no"), Path("/x")) from OSError(number, "no")
+    except UserError as error:
+        return error
+
+
 @pytest.mark.parametrize(
     ("raised", "kind", "may_retry"),
     [
@@ -105,7 +115,12 @@ def a_validation_error() -> ValidationError:
         (a_validation_error(), FailureKind.CHAIN, False),
         (UserError("the disk is full", reason="disk_full"), FailureKind.DISK_FULL, True),
         (UserError("the bucket does not answer", reason="store"), FailureKind.STORE, True),
-        (UserError("no such folder", reason="no_folder"), FailureKind.BUG, False),
+        (UserError("no such folder", reason="no_folder"), FailureKind.PERSON, False),
+        (from_the_disk(errno.ENOSPC), FailureKind.DISK_FULL, True),
+        (from_the_disk(errno.EMFILE), FailureKind.PERSON, True),
+        (from_the_disk(errno.EROFS), FailureKind.PERSON, True),
+        (from_the_disk(errno.EACCES), FailureKind.PERSON, True),
+        (from_the_disk(errno.EIO), FailureKind.PERSON, True),
         (KeyError("x"), FailureKind.BUG, False),
         (TypeError("x"), FailureKind.BUG, False),
         (ZeroDivisionError("x"), FailureKind.BUG, False),

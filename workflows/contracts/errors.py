@@ -53,6 +53,8 @@ class FailureKind(StrEnum):
     STORE = "store"
     CHAIN = "chain"
     DISK_FULL = "disk_full"
+    PERSON = "person"
+    """Something on this machine that only a person can put right; the text says what."""
     BUG = "bug"
 
 
