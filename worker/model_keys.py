@@ -22,6 +22,9 @@ NAMES = (
 NEEDED = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", BASE_URL)
 """One of these at least leads to a model."""
 
+CLOUDS = ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX")
+"""Switches of a cloud whose own credentials the worker finds where the SDK looks for them."""
+
 
 def keys_path(home: Home) -> Path:
     """The file, 0600; a worker asks it again when its time of change differs."""
@@ -29,8 +32,8 @@ def keys_path(home: Home) -> Path:
 
 
 def leads_to_a_model(environment: Mapping[str, str]) -> bool:
-    """Whether a key or another endpoint is set."""
-    return any(environment.get(name) for name in NEEDED)
+    """Whether a key, another endpoint or a cloud is set."""
+    return any(environment.get(name) for name in (*NEEDED, *CLOUDS))
 
 
 def base_url_of(environment: Mapping[str, str]) -> str:

@@ -26,7 +26,7 @@ Words = Annotated[
 ]
 Print = Annotated[
     bool,
-    typer.Option("--print", "-p", help="Print only the answer; questions are denied unless --unattended wait."),
+    typer.Option("--print", "-p", help="Print only the answer."),
 ]
 Format = Annotated[
     str,

@@ -96,8 +96,13 @@ def _call_rows(step: CallStep, theme: Theme) -> Iterator[str]:
     if step.crash:
         yield theme.paint("warning", f"{_INDENT}{_CRASHES.get(step.crash, step.crash)}")
     for effect in step.effects:
-        change = f"  {effect['before'][:SHORT] or 'nothing'} → {effect['after'][:SHORT]}" if effect["after"] else ""
+        change = f"  {_change(effect['before'], effect['after'])}" if effect["after"] else ""
         yield theme.paint("dim", f"{_INDENT}{effect['kind']} {one_line(effect['path'])}{change}")
+
+
+def _change(before: str, after: str) -> str:
+    """Digests of a file before and after; one where it stayed as it was."""
+    return after[:SHORT] if before == after else f"{before[:SHORT] or 'nothing'} → {after[:SHORT]}"
 
 
 def verification_row(entries: int, objects: int, histories: int, theme: Theme) -> str:
@@ -113,7 +118,7 @@ def _first(
     step: PromptStep | ExchangeStep | CallStep | NoticeStep, kind: str, theme: Theme, text: str, style: str = "plain"
 ) -> str:
     lead = f"{step.n:>5}  {kind}"
-    return f"{lead:<{len(_INDENT)}}{theme.paint(style, text)}" + theme.paint(
+    return f"{lead:<{len(_INDENT) - 1}} {theme.paint(style, text)}" + theme.paint(
         "dim", f"  {_time(step.at)}  {step.digest[:SHORT]}"
     )
 

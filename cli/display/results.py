@@ -156,6 +156,10 @@ def _denial(outcome: OutcomeBody, use: ToolUse | None) -> Json:
     }
 
 
+_SPOKEN = {TurnEnd.DONE, TurnEnd.DENIED, TurnEnd.EXCHANGES, TurnEnd.BUDGET}
+"""Endings whose last words are worth printing: the agent went as far as it was let; the exit code tells the rest."""
+
+
 def text_lines(outcome: Outcome) -> tuple[str, str]:
     """What `--output-format text` prints: on stdout, and on stderr."""
     denials = outcome.totals.denials
@@ -164,4 +168,4 @@ def text_lines(outcome: Outcome) -> tuple[str, str]:
     text = safe(outcome.text)
     if text and not text.endswith("\n"):
         text += "\n"
-    return text if outcome.reason == TurnEnd.DONE else "", "".join(f"{safe(line)}\n" for line in said)
+    return text if outcome.reason in _SPOKEN else "", "".join(f"{safe(line)}\n" for line in said)
