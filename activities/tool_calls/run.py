@@ -128,7 +128,18 @@ async def _until_cancelled(told: Told, call: Call, tool: AnyTool, given: ToolInp
     finally:
         stop.cancel()
         # Also when this attempt is superseded or its worker stops: a command of its own goes on, its watching ends.
-        running.cancel()
+        await _until_over(running)
+
+
+async def _until_over(running: asyncio.Future[ToolOutcome]) -> None:
+    """Cancel it, and let nobody else have the call before nothing of it goes on: a file may still be written."""
+    running.cancel()
+    while not running.done():
+        # However often this attempt itself is cancelled.
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait({running})
+    if not running.cancelled():
+        running.exception()
 
 
 async def _outcome(tool: AnyTool, call: Call, given: ToolInput) -> ToolOutcome:

@@ -191,6 +191,20 @@ async def test_a_file_change_that_was_interrupted_by_a_crash_is_finished_once(st
     assert (stage.workspace / "f").read_text() == "x"
 
 
+async def test_a_superseded_attempt_keeps_the_call_until_nothing_of_it_goes_on(stage: Stage) -> None:
+    await stage.reply(use("Write", file_path="f", content="many words " * 3_000_000))
+    attempt = asyncio.ensure_future(run_tool(stage.world, stage.request()))
+    await eventually_async(lambda: any(stage.workspace.iterdir()))
+    for _ in range(3):
+        attempt.cancel()
+        await asyncio.sleep(0)
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(attempt, 30)
+    assert [path.name for path in stage.workspace.iterdir()] == ["f"]
+    done, body = await stage.after_a_crash().again()
+    assert (done.status, len(body.effects)) == (CallStatus.OK, 1)
+
+
 async def test_a_safe_call_is_repeated_freely_and_leaves_no_journal(stage: Stage) -> None:
     (stage.workspace / "f").write_text("a")
     await stage.run(use("Read", file_path="f"))
