@@ -58,9 +58,9 @@ async def found_done(call: Call) -> ToolOutcome | None:
     if now == plan["after"]:
         await asyncio.to_thread(_settle, call, path, now)
         return ToolOutcome.model_validate(plan["outcome"])
+    await asyncio.to_thread(remove_leftover, path, call.key)
     if now == plan["before"]:
         return None
-    await asyncio.to_thread(remove_leftover, path, call.key)
     raise ToolError(
         f"{shown(path)} was changed by somebody else while this call was interrupted. "
         "Read it again, see whether the change is still wanted, then repeat it."

@@ -1,16 +1,19 @@
 """end_call: end what a cancelled call left running, and say what became of it."""
 
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from activities.processes.attach import end_command, lean_file
-from activities.processes.command import CommandSpec
+from activities.processes.command import CommandEnd, CommandSpec
+from activities.safety.changes import found_done
 from activities.safety.command_texts import outcome_of
 from activities.tool import Call
 from activities.tool_calls.opened import Begun, opened
 from activities.tool_calls.outcomes import Ended, Told, found, stored
 from activities.tool_calls.run import cancelled, failed, unknown
 from activities.world import World
+from workflows.contracts.errors import ToolError
 from workflows.contracts.permissions import Decision, Verdict
 from workflows.contracts.tools import EndRequest, Repeat, ToolDone, ToolOutcome
 
@@ -23,24 +26,36 @@ async def end_call(world: World, request: EndRequest) -> ToolDone:
     """The call's outcome: found in the journal, or what is known after everything it started was ended."""
     at = await opened(world, request)
     told = Told(world, request, at)
-    if (earlier := await found(told)) is not None:
-        return earlier
-    begun = at.begun() or _ENDED
-    outcome = await _what_is_left(at.call(world, request), told, request)
+    if at.tool is None or at.tool.repeat == Repeat.SAFE:
+        return await _ended(told, request, None)
+    # Before the lock: an attempt that holds it watches the command, and lets go when that has ended.
+    end = await end_command(at.record.folder) if at.tool.attaches and at.record.read_outcome() is None else None
+    async with at.record.lock():
+        return await found(told) or await _ended(told, request, end)
+
+
+async def _ended(told: Told, request: EndRequest, end: CommandEnd | None) -> ToolDone:
+    begun = told.at.begun() or _ENDED
+    outcome = await _what_is_left(told.at.call(told.world, request), told, request, end)
     return await stored(told, begun.verdict, Ended(outcome, "ended"), begun.answer)
 
 
-async def _what_is_left(call: Call, told: Told, request: EndRequest) -> ToolOutcome:
+async def _what_is_left(call: Call, told: Told, request: EndRequest, end: CommandEnd | None) -> ToolOutcome:
     tool, record = told.at.tool, told.at.record
-    if tool is not None and tool.attaches:
-        end = await end_command(record.folder)
-        if end is not None and end.is_started:
-            spec = _spec(call)
-            command = str(told.at.use.input.get("command", ""))
-            return await outcome_of(replace(call, cwd=Path(spec.cwd)), command, spec, end)
-    if tool is not None and tool.repeat != Repeat.SAFE and not tool.attaches and record.read_intent() is not None:
-        return unknown(request.why or "it was interrupted while it ran")
-    return failed(f"The call failed: {request.why}") if request.why else cancelled()
+    if end is not None and end.is_started:
+        spec = _spec(call)
+        command = str(told.at.use.input.get("command", ""))
+        return await outcome_of(replace(call, cwd=Path(spec.cwd)), command, spec, end)
+    not_done = failed(f"The call failed: {request.why}") if request.why else cancelled()
+    if tool is None or tool.repeat == Repeat.SAFE or tool.attaches or record.read_intent() is None:
+        return not_done
+    if tool.repeat == Repeat.CHECKED:
+        with suppress(ToolError):
+            done = await found_done(replace(call, is_repeat=True))
+            # Its plan is written before the file is touched: without one, or with the file as it was, nothing happened.
+            if done or not record.damages():
+                return done or not_done
+    return unknown(request.why or "it was interrupted while it ran")
 
 
 def _spec(call: Call) -> CommandSpec:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from activities.processes.attach import ended
+from activities.stores.journal import CallRecord
 from activities.tool_calls.end import end_call
 from activities.tool_calls.run import run_tool
 from tests.activities.tool_calls.stage import Stage, text, use
@@ -74,14 +75,57 @@ async def test_an_outcome_that_was_never_reported_is_found(stage: Stage) -> None
     assert text(body) == text(await stage.outcome(first))
 
 
-@pytest.mark.parametrize(("why", "word"), [("", "interrupted"), ("no heartbeat", "no heartbeat")])
-async def test_a_file_change_that_had_begun_is_told_as_unknown(stage: Stage, why: str, word: str) -> None:
+async def written(stage: Stage) -> CallRecord:
+    """A file was written, and the worker died before it could say so."""
     await stage.run(use("Write", file_path="f", content="x"))
     record = stage.world.journal.calls("s1")[0]
     (record.path / "outcome").unlink()
+    return record
+
+
+async def test_a_file_change_that_was_done_is_told_as_done(stage: Stage) -> None:
+    await written(stage)
+    body = await stage.outcome(await end_call(stage.world, stage.end()))
+    assert (body.status, body.crash) == (CallStatus.OK, "ended")
+    assert [effect.kind for effect in body.effects] == ["create"]
+
+
+@pytest.mark.parametrize("has_plan", [True, False])
+async def test_a_file_change_that_had_only_begun_did_not_happen(stage: Stage, has_plan: bool) -> None:
+    record = await written(stage)
+    (stage.workspace / "f").unlink()
+    (stage.workspace / f".f.{record.key[:16]}.tmp").write_text("hal")
+    if not has_plan:
+        (record.path / "plan").unlink()
+        (stage.workspace / f".f.{record.key[:16]}.tmp").unlink()
+    body = await stage.outcome(await end_call(stage.world, stage.end()))
+    assert (body.status, body.effects) == (CallStatus.CANCELLED, ())
+    assert list(stage.workspace.iterdir()) == []
+
+
+@pytest.mark.parametrize(("why", "word"), [("", "interrupted"), ("no heartbeat", "no heartbeat")])
+async def test_a_file_that_somebody_else_changed_since_is_told_as_unknown(stage: Stage, why: str, word: str) -> None:
+    await written(stage)
+    (stage.workspace / "f").write_text("theirs")
     body = await stage.outcome(await end_call(stage.world, stage.end(why=why)))
     assert body.status == CallStatus.UNKNOWN
     assert word in text(body)
+
+
+async def test_a_file_change_whose_plan_is_damaged_is_told_as_unknown(stage: Stage) -> None:
+    record = await written(stage)
+    (record.path / "plan").write_bytes(b"torn")
+    assert (await end_call(stage.world, stage.end())).status == CallStatus.UNKNOWN
+
+
+async def test_a_call_is_not_ended_while_another_attempt_has_it(stage: Stage) -> None:
+    record = await written(stage)
+    with record.try_lock() as is_ours:
+        assert is_ours
+        ending = asyncio.ensure_future(end_call(stage.world, stage.end()))
+        await asyncio.sleep(0.2)
+        assert not ending.done()
+    assert (await asyncio.wait_for(ending, 30)).status == CallStatus.OK
 
 
 async def test_a_call_whose_activity_failed_says_why(stage: Stage) -> None:
