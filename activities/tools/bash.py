@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from activities.processes.attach import end_command, is_running, run_command
+from activities.processes.attach import end_command, ended, is_running, run_command
 from activities.processes.command import CommandProgress, CommandSpec, shell
 from activities.processes.output import read_tail
 from activities.safety.command_texts import KEPT, outcome_of
@@ -71,17 +71,18 @@ class Bash(Tool[Input]):
             end = await run_command(folder, spec, tell, call.world.start_runner)
         except TimeoutError:
             # Its runner may still come: whether it did is settled before anything is said of it.
-            ended = await end_command(folder)
-            if ended is None or not ended.is_started:
+            settled = await end_command(folder)
+            if settled is None or not settled.is_started:
                 raise ToolError("The command could not be started in time. It did not run.") from None
-            end = ended
+            end = settled
         except OSError as error:
             raise ToolError(f"The command could not be started: {error}. It did not run.") from error
         return await outcome_of(call, given.command, spec, end)
 
     async def cancel(self, call: Call, given: Input) -> bool:
         await end_command(call.record.folder)
-        return not is_running(call.record.folder)
+        # A runner that has told its end may live for a moment longer.
+        return ended(call.record.folder) is not None or not is_running(call.record.folder)
 
 
 def _start_folder(call: Call) -> Path:
