@@ -38,6 +38,8 @@ class Running:
     identity: Identity
     arguments: tuple[str, ...]
     environment: dict[str, str]
+    parent: int = 0
+    """Pid of its parent."""
 
 
 @cache
@@ -91,13 +93,18 @@ def _signal(identities: list[Identity], number: signal.Signals) -> None:
 
 
 def _mark_from_proc(pid: int) -> str:
+    fields = _stat(pid)
+    return "" if fields[0] in "ZX" else fields[19]
+
+
+def _stat(pid: int) -> list[str]:
+    """What the system says of a process from its state on; only a dead state when it is gone."""
     try:
         stat = (_PROC / str(pid) / "stat").read_text(errors="replace")
     except OSError:
-        return ""
+        return ["X", "0"]
     # The name stands in brackets and may hold anything, brackets too: the fixed fields follow the last one.
-    fields = stat.rpartition(")")[2].split()
-    return "" if fields[0] in "ZX" else fields[19]
+    return stat.rpartition(")")[2].split()
 
 
 def _mark_from_psutil(pid: int) -> str:
@@ -121,13 +128,15 @@ def _list_proc() -> Iterator[Running]:
             continue
         words = tuple(os.fsdecode(word) for word in arguments.split(b"\0")[:-1])
         pairs = (os.fsdecode(pair).partition("=") for pair in environment.split(b"\0") if pair)
-        yield Running(identify(int(entry.name)), words, {name: value for name, _, value in pairs})
+        pid = int(entry.name)
+        yield Running(identify(pid), words, {name: value for name, _, value in pairs}, int(_stat(pid)[1]))
 
 
 def _list_psutil() -> Iterator[Running]:
     import psutil
 
-    for process in psutil.process_iter(["cmdline", "environ"]):
+    for process in psutil.process_iter(["cmdline", "environ", "ppid"]):
         arguments, environment = process.info["cmdline"], process.info["environ"]
         if arguments and environment:
-            yield Running(identify(process.pid), tuple(arguments), dict(environment))
+            parent = process.info["ppid"] or 0
+            yield Running(identify(process.pid), tuple(arguments), dict(environment), parent)

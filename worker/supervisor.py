@@ -97,7 +97,8 @@ class Supervisor:
         strays = [
             process.identity
             for process in running()
-            if process.identity.pid not in adopted
+            # The worker is the child of its keeper, which is what was written down.
+            if adopted.isdisjoint((process.identity.pid, process.parent))
             and is_part_of_engine(process, self._home, self._plan.worker_command)
             and process.arguments[1:4] != SUPERVISOR_WORDS
         ]

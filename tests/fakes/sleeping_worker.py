@@ -23,6 +23,13 @@ with worker_lock(home):
     time.sleep(600)
 """
 WORKER = (sys.executable, "-I", "-c", _CODE)
+KEPT_WORKER = (
+    sys.executable,
+    "-I",
+    "-c",
+    f"import os\nif os.fork():\n    os._exit(os.waitpid(-1, 0)[1] and 1)\n{_CODE}",
+)
+"""The same in the child of a process that waits for it, as the real one is."""
 
 
 def processes_of(home: Home) -> list[tuple[str, ...]]:

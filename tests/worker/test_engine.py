@@ -15,9 +15,10 @@ from pathlib import Path
 import pytest
 
 from activities.stores.home import Home
-from tests.fakes.sleeping_worker import WORKER, end_engine, processes_of
+from tests.fakes.sleeping_worker import KEPT_WORKER, WORKER, end_engine, processes_of
 from worker import engine, server_api
 from worker.engine_state import EngineState, Ports, database_path, read_state, state_path, write_state
+from worker.health import read_health
 from worker.process_table import end_all, running, wait_until
 from workflows.contracts.errors import EngineUnreachable, ExitCode, UserError
 
@@ -131,6 +132,18 @@ def test_what_a_killed_supervisor_leaves_goes_on_and_is_adopted(home: Home, up: 
     assert (again.server.pid, again.worker.pid) == (up.server.pid, worker)
     os.kill(worker, signal.SIGKILL)
     assert wait_until(lambda: engine.status(home).worker.pid not in (0, worker), 20)
+
+
+def test_the_child_of_an_adopted_worker_is_no_stray(home: Home) -> None:
+    up = engine.ensure_up(home, KEPT_WORKER)
+    assert engine.wait_for_worker(home, 20)
+    polling = read_health(home).process
+    assert polling.pid != up.worker.pid
+    os.kill(up.supervisor.pid, signal.SIGKILL)
+    assert wait_until(lambda: not up.supervisor.identity.is_alive, 5)
+    again = engine.ensure_up(home, KEPT_WORKER)
+    assert again.worker.pid == up.worker.pid
+    assert polling.is_alive
 
 
 def test_down_ends_what_a_killed_supervisor_left_even_without_a_state_file(home: Home, up: EngineState) -> None:

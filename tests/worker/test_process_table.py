@@ -48,7 +48,7 @@ def test_a_process_is_listed_with_its_words_and_surroundings() -> None:
     try:
         assert wait_until(lambda: any(one.arguments == ("sleep", "61") for one in running()), 5)
         found = next(one for one in running() if one.identity.pid == child.pid)
-        assert found.environment == {"MARK": "here=there"}
+        assert (found.environment, found.parent) == ({"MARK": "here=there"}, os.getpid())
     finally:
         child.kill()
         child.wait()
