@@ -1,7 +1,5 @@
 """what may be removed, archives."""
 
-import json
-
 from activities.stores.index import note_head
 from activities.world import World
 from workflows.contracts.session import Archived, ArchiveRequest
@@ -10,8 +8,8 @@ from workflows.contracts.transcript import NoticeBody
 
 async def archive_history(world: World, request: ArchiveRequest) -> Archived:
     """Store the run's history up to now and name it in the chain: the audit outlives the engine."""
-    data = await world.histories.fetch(request.workflow_id, request.run_id)
-    digest = await world.store.put(data)
+    history = await world.histories.fetch(request.workflow_id, request.run_id)
+    digest = await world.store.put(history.data)
     notice = NoticeBody(
         what="archived_history",
         text=f"history of run {request.run_id}",
@@ -19,7 +17,7 @@ async def archive_history(world: World, request: ArchiveRequest) -> Archived:
             "history": digest,
             "workflow_id": request.workflow_id,
             "run_id": request.run_id,
-            "events": len(json.loads(data).get("events", [])),
+            "events": history.events,
         },
     )
     head = await world.transcript.append(request.head, request.at, (notice,))

@@ -66,11 +66,20 @@ class Beat(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class RunHistory:
+    """The history of a workflow run up to now."""
+
+    data: bytes
+    """JSON, as Temporal's own tools write and read it."""
+    events: int
+
+
 class Histories(Protocol):
     """Where the history of a workflow run is read."""
 
-    async def fetch(self, workflow_id: str, run_id: str) -> bytes:
-        """The run's history up to now, as JSON bytes."""
+    async def fetch(self, workflow_id: str, run_id: str) -> RunHistory:
+        """The run's history up to now."""
         ...
 
 
@@ -110,6 +119,8 @@ class World:
     histories: Histories
     beat: Callable[[], Beat]
     """The beat of the activity that runs now."""
+    engine: str = ""
+    """Which server gives the orders; a session is looked for only at the one that knows it."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """The worker's environment; commands get a part of it."""
     early: dict[str, Early] = field(default_factory=dict)
@@ -119,25 +130,25 @@ class World:
     start_runner: Callable[[Path], None] = spawn_runner
     """Starts the runner of a command's folder and waits for its claim."""
     logs: dict[str, EventLog] = field(default_factory=dict)
-    """Open event logs, by session."""
+    """Open event logs, by session, the one used last at the end."""
     read_files: dict[str, SeenFiles] = field(default_factory=dict)
-    """Which files each session has read on this host."""
+    """Which files each session has read on this host, the one used last at the end."""
 
     def publish(self, session: str, *events: Happened) -> None:
         """Tell whoever watches the session. A feed that cannot be written stops no work: the log says so."""
-        if session not in self.logs:
-            self.logs[session] = EventLog(self.home.events, session, self.host.id)
-            while len(self.logs) > _SESSIONS_HELD:
-                self.logs.pop(next(iter(self.logs))).close()
+        log_of = self.logs.pop(session, None) or EventLog(self.home.events, session, self.host.id)
+        self.logs[session] = log_of
+        while len(self.logs) > _SESSIONS_HELD:
+            self.logs.pop(next(iter(self.logs))).close()
         try:
-            self.logs[session].publish([event.model_dump(mode="json") for event in events])
+            log_of.publish([event.model_dump(mode="json") for event in events])
         except UserError as error:
             log.warning("an event of session %s was not told: %s", session, error)
 
     def seen(self, session: str) -> SeenFiles:
         """Which files the session has read on this host."""
-        if session not in self.read_files:
-            self.read_files[session] = SeenFiles(self.home.journal / session / "seen.ndjson")
-            while len(self.read_files) > _SESSIONS_HELD:
-                self.read_files.pop(next(iter(self.read_files)))
-        return self.read_files[session]
+        files = self.read_files.pop(session, None) or SeenFiles(self.home.journal / session / "seen.ndjson")
+        self.read_files[session] = files
+        while len(self.read_files) > _SESSIONS_HELD:
+            self.read_files.pop(next(iter(self.read_files)))
+        return files

@@ -26,7 +26,7 @@ async def with_engine(source: Source, home: Home, env: Mapping[str, str]) -> Sou
     except UserError as error:
         return source.with_note(f"read without the engine: {error}")
     try:
-        data = await histories.fetch(session_workflow(source.session), "")
+        data = (await histories.fetch(session_workflow(source.session), "")).data
     except RPCError as error:
         if error.status is RPCStatusCode.NOT_FOUND:
             return source.with_note("the engine has no history of this session (any more)")

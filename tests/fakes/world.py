@@ -12,7 +12,7 @@ from activities.stores.journal import Journal, effect_key
 from activities.stores.objects import MemoryStore, ObjectStore
 from activities.tool import Call, Tool, ToolInput
 from activities.transcript import Transcript
-from activities.world import Beat, Histories, ModelEndpoint, World
+from activities.world import Beat, Histories, ModelEndpoint, RunHistory, World
 from workflows.contracts.settings import SessionSettings
 from workflows.contracts.tools import ToolOutcome
 
@@ -31,9 +31,9 @@ class NoModel:
 class NoHistories:
     """An engine that has no runs."""
 
-    async def fetch(self, workflow_id: str, run_id: str) -> bytes:
+    async def fetch(self, workflow_id: str, run_id: str) -> RunHistory:
         """An empty history."""
-        return b'{"events": []}'
+        return RunHistory(b'{"events": []}', 0)
 
 
 @dataclass
