@@ -13,5 +13,6 @@ def end_commands(home: Home) -> None:
 
 
 async def _end(journal: Journal) -> None:
-    calls = [call for session in journal.sessions() for call in journal.list_open(session)]
-    await asyncio.gather(*(end_command(call.folder) for call in calls if is_running(call.folder)))
+    folders = [call.folder for session in journal.sessions() for call in journal.calls(session)]
+    # Known by the runner's lock alone: quicker than reading each record, and one of a finished call may still run.
+    await asyncio.gather(*(end_command(folder) for folder in folders if is_running(folder)))

@@ -1,4 +1,4 @@
-"""What a dead worker left: attempts that hang until their heartbeat times out, commands that nobody waits for."""
+"""What a dead worker left: attempts that hang until their heartbeat times out."""
 
 import asyncio
 import logging
@@ -7,14 +7,12 @@ from datetime import timedelta
 
 from temporalio.api.enums.v1 import PendingActivityState
 from temporalio.api.workflowservice.v1 import ResetStickyTaskQueueRequest
-from temporalio.client import AsyncActivityCancelledError, AsyncActivityHandle, Client, WorkflowExecutionStatus
+from temporalio.client import AsyncActivityCancelledError, AsyncActivityHandle, Client
 from temporalio.exceptions import ApplicationError
-from temporalio.service import RPCError, RPCStatusCode
+from temporalio.service import RPCError
 
-from activities.processes.attach import end_command, is_running
 from activities.stores.claims import Abandoned, abandoned
 from activities.world import World
-from workflows.contracts.ids import session_workflow
 
 log = logging.getLogger(__name__)
 
@@ -85,23 +83,3 @@ async def _reset_sticky(client: Client, workflow: str) -> None:
         await client.workflow_service.reset_sticky_task_queue(request)
     except RPCError as error:
         log.warning("sticky queue of %s not reset: %s", workflow, error)
-
-
-async def end_orphans(client: Client, world: World) -> list[str]:
-    """End every journalled command whose session is over; the sessions they belonged to."""
-    ended = []
-    for session in await asyncio.to_thread(world.journal.sessions):
-        running = [record for record in world.journal.list_open(session) if is_running(record.folder)]
-        if running and await _is_over(client, session):
-            await asyncio.gather(*(end_command(record.folder) for record in running))
-            log.warning("ended %d command(s) of session %s, which is over", len(running), session)
-            ended.append(session)
-    return ended
-
-
-async def _is_over(client: Client, session: str) -> bool:
-    try:
-        described = await client.get_workflow_handle(session_workflow(session)).describe()
-    except RPCError as error:
-        return error.status is RPCStatusCode.NOT_FOUND
-    return described.status is not WorkflowExecutionStatus.RUNNING

@@ -8,6 +8,7 @@ import signal
 import sys
 import time
 from contextlib import AsyncExitStack, suppress
+from dataclasses import replace
 
 from temporalio.client import Client
 from temporalio.service import RPCError
@@ -21,15 +22,20 @@ from activities.world import World
 from worker.assemble import make_workers, make_world
 from worker.connection import connect, resolve_address
 from worker.health import announce_ready, withdraw, worker_lock
-from worker.leftovers import end_orphans, give_back, give_back_unnoted
+from worker.leftovers import give_back, give_back_unnoted
 from worker.model_keys import ModelEnvironment
+from worker.orphans import end_orphans, forget_closed
 from worker.successor import Keeper
+from worker.target import Target
 from workflows.contracts.errors import EngineUnreachable, UserError
 
 log = logging.getLogger("worker")
 
 _LAST_WORD = 12.0
 """Seconds after which a worker that shall stop is ended hard: a stop under load was seen to hang."""
+
+_BETWEEN_TIDYING = 3600.0
+"""Seconds between two looks at what sessions left on this host."""
 
 _OPEN = 'WorkflowType = "SessionWorkflow" AND ExecutionStatus = "Running"'
 _LOOKED_AT = 50
@@ -59,22 +65,23 @@ async def _serve() -> None:
     # Its random part tells it from a worker of another machine with the same name, as containers have.
     identity = f"{os.getpid()}-{secrets.token_hex(2)}@{home.host().name}"
     with worker_lock(home, wait_s=20.0):
-        client = await _connected(home, identity)
+        client, target = await _connected(home, identity)
         store = open_store(home.store_url())
         await check_store(client, store)
         with WarmStart() as start_runner:
-            world = make_world(home, store, client, ModelEnvironment(home, dict(os.environ)), start_runner)
+            environment = ModelEnvironment(home, dict(os.environ))
+            world = replace(make_world(home, store, client, environment, start_runner), engine=target.engine)
             left = await give_back(client, world)
             await _poll(client, world, identity, left)
 
 
-async def _connected(home: Home, identity: str) -> Client:
-    """A client; the embedded server may have died with the worker before, and is waited for as it starts again."""
+async def _connected(home: Home, identity: str) -> tuple[Client, Target]:
+    """A client and its server; the embedded one may have died with the worker before, and is waited for."""
     give_up = time.monotonic() + _SERVER_PATIENCE
     while True:
         target = resolve_address(os.environ, home)
         try:
-            return await connect(target, identity)
+            return await connect(target, identity), target
         except EngineUnreachable:
             if not target.is_embedded or time.monotonic() > give_up:
                 raise
@@ -115,8 +122,15 @@ async def _poll(client: Client, world: World, identity: str, left: list[Abandone
 
 
 async def _afterwards(client: Client, world: World, left: list[Abandoned]) -> None:
-    """What a worker does once it polls: give back the rest, load the model's SDK, end what nobody waits for."""
+    """What a worker does once it polls: give back the rest, load the model's SDK, tidy up now and then."""
     await give_back_unnoted(client, left)
     if isinstance(world.model, AnthropicEndpoint):
         await world.model.warm()
-    await end_orphans(client, world)
+    while True:
+        try:
+            await end_orphans(client, world)
+            await forget_closed(client, world)
+        except Exception:
+            # Nobody waits for this task: what it does not say here is never heard of.
+            log.exception("not everything that sessions left was looked at; it is looked at again later")
+        await asyncio.sleep(_BETWEEN_TIDYING)

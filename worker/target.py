@@ -39,6 +39,11 @@ class Target:
         """Whether `perdure up` and `down` act on this server."""
         return self.source == "embedded"
 
+    @property
+    def engine(self) -> str:
+        """A name for this server and its namespace that stays: the embedded one may change its ports."""
+        return "embedded" if self.is_embedded else f"{self.address}/{self.namespace}"
+
 
 def resolve_address(environment: Mapping[str, str], home: Home) -> Target:
     """The server that this environment means; the embedded one unless an address is set there or in a profile.

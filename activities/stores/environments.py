@@ -34,5 +34,10 @@ def kept_environment(home: Home, session: str) -> dict[str, str] | None:
     return without_keys({str(name): str(value) for name, value in kept.items()}) if isinstance(kept, dict) else None
 
 
+def forget_environment(home: Home, session: str) -> None:
+    """Remove what was kept for a session that is over. Raises OSError."""
+    _path(home, session).unlink(missing_ok=True)
+
+
 def _path(home: Home, session: str) -> Path:
     return home.sessions / f"{session}.env.json"

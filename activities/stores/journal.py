@@ -9,6 +9,7 @@ import json
 import logging
 import os
 import re
+import shutil
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
@@ -67,9 +68,11 @@ class Journal:
         folder = self.root / session
         return [CallRecord(folder / name) for name in sorted_names(folder) if KEY.fullmatch(name)]
 
-    def list_open(self, session: str) -> list[CallRecord]:
-        """Calls that were begun and have no outcome, damaged ones included."""
-        return [call for call in self.calls(session) if call.read_intent() is not None and call.read_outcome() is None]
+    def forget(self, session: str) -> None:
+        """Remove all of a session: only when nothing of it can be asked for any more. OSError for what stays."""
+        if not SESSION.fullmatch(session):
+            raise ValueError(f"no place in the journal for session {session!r}")
+        shutil.rmtree(self.root / session)
 
 
 class CallRecord:
@@ -103,6 +106,10 @@ class CallRecord:
         """What came of it; None when nobody knows yet, or the record is damaged."""
         return self._read(OUTCOME)
 
+    def is_open(self) -> bool:
+        """Whether it was begun and has no outcome; also when its records are damaged."""
+        return self.read_intent() is not None and self.read_outcome() is None
+
     def write_outcome(self, record: Mapping[str, object]) -> None:
         """Say what came of it; on disk when this returns."""
         self._write(OUTCOME, record)
@@ -122,6 +129,12 @@ class CallRecord:
     def write_plan(self, record: Mapping[str, object]) -> None:
         """Say how the file is and how it will be; on disk when this returns, before the file is touched."""
         self._write(PLAN, record)
+
+    def drop_output(self) -> None:
+        """Remove what a command printed, once the store has it; what cannot be removed goes with the session."""
+        for name in ("output", "tail"):
+            with suppress(OSError):
+                (self.folder / name).unlink()
 
     def damages(self) -> list[str]:
         """Names of the damaged records that were put aside, oldest first."""
@@ -143,13 +156,7 @@ class CallRecord:
         make_folder(self.path)
         descriptor = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(descriptor)
-            yield False
-            return
-        try:
-            yield True
+            yield _is_locked(descriptor)
         finally:
             os.close(descriptor)
 
@@ -188,6 +195,15 @@ class CallRecord:
             os.link(aside, path)
         aside.unlink()
         return record
+
+
+def _is_locked(descriptor: int) -> bool:
+    """Lock an open file unless somebody has."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def free_name(path: Path) -> Path:

@@ -58,10 +58,18 @@ class OpenedCall:
             is_repeat=is_repeat,
         )
 
-    def begin(self, at: str, begun: Begun) -> None:
-        """Say on disk that the call is about to have its effect, and who allowed it."""
+    def begin(self, request: ToolRequest, begun: Begun, engine: str) -> None:
+        """Say on disk that the call is about to have its effect, who allowed it, and who waits for it where."""
         self.record.write_intent(
-            {"tool": self.use.name, "at": at, "digest": self.digest, "begun": begun.model_dump(mode="json")}
+            {
+                "tool": self.use.name,
+                "at": request.at,
+                "digest": self.digest,
+                "begun": begun.model_dump(mode="json"),
+                "exchange": request.exchange,
+                "place": request.place,
+                "engine": engine,
+            }
         )
 
     def begun(self) -> Begun | None:

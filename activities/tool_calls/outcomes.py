@@ -12,7 +12,7 @@ from activities.world import World
 from workflows.contracts.events import Happened, ToolEnded, ToolProgress, ToolStarted
 from workflows.contracts.messages import Text, clean
 from workflows.contracts.permissions import Answer, Verdict
-from workflows.contracts.tools import EndRequest, Repeat, ToolDone, ToolOutcome, ToolRequest
+from workflows.contracts.tools import CallStatus, EndRequest, Repeat, ToolDone, ToolOutcome, ToolRequest
 from workflows.contracts.transcript import OutcomeBody, canonical
 
 _PROGRESS_EVERY = 0.25
@@ -113,6 +113,9 @@ async def stored(told: Told, verdict: Verdict, ended: Ended, answer: Answer | No
     done = ToolDone(outcome=await _put(told.world, body), status=outcome.status, cwd=outcome.cwd)
     if at.tool is not None and at.tool.repeat != Repeat.SAFE:
         at.record.write_outcome({"outcome": done.outcome, "status": done.status.value, "cwd": done.cwd})
+        if "output_bytes" in outcome.data and outcome.status != CallStatus.UNKNOWN:
+            # All that is kept of it is in the outcome now, or in the object that the outcome names.
+            at.record.drop_output()
     _tell_end(told, body)
     return done
 

@@ -63,7 +63,7 @@ async def _vetted(told: Told, request: ToolRequest) -> ToolDone:
     if verdict.decision == Decision.DENY:
         return await stored(told, verdict, Ended(denied(verdict), ""), answer)
     if tool.repeat != Repeat.SAFE and not call.is_repeat:
-        at.begin(request.at, Begun(verdict=verdict, answer=answer))
+        at.begin(request, Begun(verdict=verdict, answer=answer), told.world.engine)
     return await stored(told, verdict, await _run_once(told, call, tool, given), answer)
 
 

@@ -81,12 +81,19 @@ def test_records_are_their_owners_only(call: CallRecord) -> None:
 
 
 def test_a_call_is_open_from_its_intent_to_its_outcome(journal: Journal, call: CallRecord) -> None:
-    assert journal.list_open("s1") == []
+    assert not call.is_open()
     call.write_intent({})
-    assert [each.key for each in journal.list_open("s1")] == [KEY]
-    assert journal.sessions() == ["s1"]
+    assert call.is_open()
+    assert (journal.sessions(), [each.key for each in journal.calls("s1")]) == (["s1"], [KEY])
     call.write_outcome({})
-    assert journal.list_open("s1") == []
+    assert not call.is_open()
+
+
+def test_a_forgotten_session_leaves_the_others(journal: Journal, call: CallRecord) -> None:
+    call.write_intent({})
+    journal.call("s2", KEY).write_intent({})
+    journal.forget("s1")
+    assert journal.sessions() == ["s2"]
 
 
 @pytest.mark.parametrize("session", ["", "..", "a/b", ".hidden", "a\0b", "x" * 300])
@@ -94,7 +101,9 @@ def test_a_session_that_is_no_name_has_no_place(journal: Journal, session: str) 
     with pytest.raises(ValueError, match="no place in the journal"):
         journal.call(session, KEY)
     with pytest.raises(ValueError, match="no place in the journal"):
-        journal.list_open(session)
+        journal.calls(session)
+    with pytest.raises(ValueError, match="no place in the journal"):
+        journal.forget(session)
 
 
 def whole(call: CallRecord) -> bytes:
@@ -126,7 +135,7 @@ def test_a_damaged_outcome_counts_as_none_is_told_and_kept(
         assert call.read_outcome() is None
     assert "outcome.damaged-1" in caplog.text
     assert (call.damages(), (call.path / "outcome.damaged-1").read_bytes()) == (["outcome.damaged-1"], damaged)
-    assert [each.key for each in journal.list_open("s1")] == [KEY]
+    assert call.is_open()
     call.write_outcome({"text": "again"})
     assert call.read_outcome() == {"text": "again"}
 

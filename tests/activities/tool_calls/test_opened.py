@@ -48,14 +48,14 @@ async def test_what_let_a_call_begin_is_known_after_a_crash(stage: Stage) -> Non
     await stage.reply(use("Bash", command="ls"))
     at = await opened(stage.world, stage.request())
     assert at.begun() is None
-    at.begin(AT, BEGUN)
+    at.begin(stage.request(), BEGUN, "here")
     assert (await opened(stage.after_a_crash().world, stage.request())).begun() == BEGUN
 
 
 async def test_a_damaged_intent_tells_nothing_of_who_allowed_it(stage: Stage) -> None:
     await stage.reply(use("Bash", command="ls"))
     at = await opened(stage.world, stage.request())
-    at.begin(AT, BEGUN)
+    at.begin(stage.request(), BEGUN, "here")
     (at.record.path / "intent").write_bytes(b"\0" * 20)
     assert at.begun() is None
     assert at.record.read_intent() is not None

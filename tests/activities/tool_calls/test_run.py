@@ -1,6 +1,7 @@
 """A call is vetted, run once however often it is tried, and always gives an outcome."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -189,6 +190,22 @@ async def test_a_file_change_that_was_interrupted_by_a_crash_is_finished_once(st
     done, body = await stage.after_a_crash().again()
     assert (done.status, body.crash) == (CallStatus.OK, "repeated")
     assert (stage.workspace / "f").read_text() == "x"
+
+
+async def test_the_output_of_a_finished_command_is_kept_once(stage: Stage) -> None:
+    _, body = await stage.run(use("Bash", command="seq 20000"))
+    record = stage.world.journal.calls("s1")[0]
+    assert not (record.folder / "output").exists()
+    assert (await stage.world.store.get(body.full)).endswith(b"19999\n20000\n")
+    _, again = await stage.after_a_crash().again()
+    assert (again.crash, text(again)) == ("found", text(body))
+
+
+async def test_an_intent_says_which_call_of_which_server_was_begun(stage: Stage) -> None:
+    stage.world = replace(stage.world, engine="here")
+    await stage.run(use("Bash", command="true"))
+    intent = stage.world.journal.calls("s1")[0].read_intent() or {}
+    assert (intent["exchange"], intent["place"], intent["engine"]) == (1, 0, "here")
 
 
 async def test_a_superseded_attempt_keeps_the_call_until_nothing_of_it_goes_on(stage: Stage) -> None:
