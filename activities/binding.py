@@ -1,6 +1,7 @@
 """bind(spec, function, world): one activity; the type checker compares the two."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from contextvars import ContextVar
@@ -16,7 +17,10 @@ from activities.stores.claims import Claims
 from activities.world import World
 from workflows.contracts.activity_specs import PAYLOAD_LIMIT, ActivitySpec
 from workflows.contracts.contract import Contract
-from workflows.contracts.errors import ChainError, FailureKind, StepFailure, StoreError, UserError
+from workflows.contracts.errors import ChainError, FailureKind, MissingObject, StepFailure, StoreError, UserError
+from workflows.contracts.events import Notice
+
+log = logging.getLogger(__name__)
 
 In = TypeVar("In", bound=Contract)
 Out = TypeVar("Out", bound=Contract)
@@ -73,7 +77,12 @@ class Binding(Generic[In, Out]):
         spec, function = self.spec, self.function
 
         async def run(given: In) -> Out:
-            return await function(world, given)
+            try:
+                return await function(world, given)
+            except MissingObject as error:
+                if await _is_in_another_store(world, given):
+                    raise await _other_store(world, given) from error
+                raise
 
         async def activity_function(given: Contract) -> Contract:
             if not isinstance(given, spec.takes):
@@ -148,6 +157,31 @@ async def _failing_well(run: Callable[[In], Awaitable[Out]], given: In) -> Out:
     except _FAULTS as error:
         message = f"perdure has a fault: {type(error).__name__}: {error}"
         raise ApplicationError(message, type=FailureKind.BUG, non_retryable=True) from error
+
+
+async def _is_in_another_store(world: World, given: Contract) -> bool:
+    """Whether not even what a session is made of is in this worker's store: then nothing of the session is."""
+    digest = getattr(given, "context", "") or getattr(given, "settings", "")
+    if not digest:
+        return False
+    try:
+        await world.store.get(digest)
+    except MissingObject:
+        return True
+    return False
+
+
+async def _other_store(world: World, given: Contract) -> StepFailure:
+    """A failure that another worker need not have, nor this one once its setting is mended; watchers are told once."""
+    mine, beat = await world.store.store_id(), world.beat()
+    text = (
+        f"nothing of this session is in the store {mine[:8]} ({world.store.url}) of the worker {beat.worker}: "
+        "set PERDURE_STORE to the session's store there and start that worker again; the step is tried again"
+    )
+    log.warning("session %s: %s", getattr(given, "session", ""), text)
+    if beat.attempt == 1:
+        world.publish(getattr(given, "session", ""), Notice(what="other_store", text=text))
+    return StepFailure(FailureKind.STORE, text, retryable=True)
 
 
 def _may_pass(error: UserError) -> bool:

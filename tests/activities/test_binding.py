@@ -141,6 +141,29 @@ async def test_a_failure_says_its_kind_and_whether_to_try_again(
     assert error.value.next_retry_delay == wanted
 
 
+async def test_a_worker_with_another_store_leaves_the_step_to_be_tried_again(bench: Bench) -> None:
+    async def reading(world: World, request: SettleRequest) -> Settled:
+        return Settled(head=(await world.store.get(request.head)).decode())
+
+    elsewhere = ASKED.model_copy(update={"context": "c" * 64, "head": "d" * 64})
+    with pytest.raises(ApplicationError, match="set PERDURE_STORE") as error:
+        await bench.start(reading, given=elsewhere)
+    assert (error.value.type, error.value.non_retryable) == (FailureKind.STORE, False)
+    assert (await bench.world.store.store_id())[:8] in error.value.message
+    feed = "".join(path.read_text() for path in bench.world.home.events.iterdir())
+    assert feed.count("set PERDURE_STORE") == 1
+
+
+async def test_one_object_that_is_missing_from_the_sessions_own_store_is_final(bench: Bench) -> None:
+    async def reading(world: World, request: SettleRequest) -> Settled:
+        return Settled(head=(await world.store.get(request.head)).decode())
+
+    here = ASKED.model_copy(update={"context": await bench.world.store.put(b"{}"), "head": "d" * 64})
+    with pytest.raises(ApplicationError, match="is not in") as error:
+        await bench.start(reading, given=here)
+    assert (error.value.type, error.value.non_retryable) == (FailureKind.STORE, True)
+
+
 @pytest.mark.parametrize("raised", [OSError("network"), ToolError("for the model"), RuntimeError("shutting down")])
 async def test_what_may_pass_is_left_to_the_engines_retries(bench: Bench, raised: Exception) -> None:
     async def failing(_world: World, _request: SettleRequest) -> Settled:
