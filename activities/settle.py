@@ -2,26 +2,25 @@
 
 import json
 
+from pydantic import JsonValue, ValidationError
+
 from activities.stores.index import note_head
 from activities.world import World
+from workflows.contracts.errors import StoreError
 from workflows.contracts.events import Happened, Notice, SessionClosed, TurnEnded
-from workflows.contracts.messages import Text, ToolUse, clean
-from workflows.contracts.permissions import Decision, Verdict
-from workflows.contracts.session import Settled, SettleRequest, TurnEnd
-from workflows.contracts.tools import CallStatus
-from workflows.contracts.transcript import Body, MessageBody, NoticeBody, OutcomeBody, canonical, digest_of
+from workflows.contracts.session import SetMode, Settled, SettleRequest, TurnEnd
+from workflows.contracts.transcript import Body, NoticeBody, OutcomeBody
 from workflows.core.pending import bodies
-
-_NEVER_RAN = "[not run: the turn ended first]"
-_CUT_OFF = "[not run: the reply was cut off inside this call, and the turn ended]"
-_ENDED = Verdict(decision=Decision.DENY, by="tool", text="the turn ended before the call was decided")
+from workflows.core.unstored import Unstored, calls_of
 
 
 async def settle(world: World, request: SettleRequest) -> Settled:
-    """Append outcomes, results, prompts and the notice; the same request gives the same entries."""
-    outcomes = [OutcomeBody.model_validate_json(await world.store.get(digest)) for digest in request.waiting]
-    outcomes = sorted([*outcomes, *await _unanswered(world, request)], key=lambda body: (body.exchange, body.place))
-    prompts = [(await world.store.get(digest)).decode("utf-8", errors="replace") for digest in request.prompts]
+    """Append outcomes, results, prompts and the notice; the same request gives the same entries.
+
+    An outcome or prompt that cannot be read is told where it would stand: nothing but an unreadable chain is final.
+    """
+    outcomes = await _outcomes(world, request)
+    prompts = [await _prompt(world, digest) for digest in request.prompts]
     entries = bodies(outcomes, prompts, turn=request.turn, exchange=request.exchange)
     head = await world.transcript.append(request.head, request.at, (*entries, *_notices(request)))
     note_head(world.home, request.session, head, request.at, request.what)
@@ -29,56 +28,81 @@ async def settle(world: World, request: SettleRequest) -> Settled:
     return Settled(head=head)
 
 
-async def _unanswered(world: World, request: SettleRequest) -> list[OutcomeBody]:
-    """Calls that never ran get an outcome that says so: every call has exactly one."""
-    if not request.unanswered:
-        return []
-    body = (await world.transcript.entry(request.entry)).body
-    uses = [block for block in body.blocks if isinstance(block, ToolUse)] if isinstance(body, MessageBody) else []
-    return [_never_ran(request, place, uses[place]) for place in request.unanswered if place < len(uses)]
-
-
-def _never_ran(request: SettleRequest, place: int, use: ToolUse) -> OutcomeBody:
-    return OutcomeBody(
+async def _outcomes(world: World, request: SettleRequest) -> list[OutcomeBody]:
+    """The outcome of every call of the reply, in call order; those without a stored one get one that says why."""
+    read = [await _stored(world, digest) for digest in request.waiting]
+    found = [body for body in read if isinstance(body, OutcomeBody)]
+    if not (request.unanswered or request.lost or request.beyond or len(found) < len(read)):
+        return sorted(found, key=_order)
+    reply = (await world.transcript.entry(request.entry)).body
+    unstored = Unstored(
         turn=request.turn,
         exchange=request.exchange,
-        place=place,
-        tool=clean(use.name),
-        call=use.id,
-        digest=digest_of(canonical({"tool": use.name, "input": use.input})),
-        verdict=_ENDED,
-        status=CallStatus.BROKEN if use.cut_off else CallStatus.CANCELLED,
-        content=(Text(text=_CUT_OFF if use.cut_off else _NEVER_RAN),),
-        is_error=True,
-        started=request.at,
-        ended=request.at,
+        at=request.at,
+        unanswered=request.unanswered,
+        lost=request.lost,
+        beyond=request.beyond,
+        unreadable=_unreadable(request, read, len(calls_of(reply))),
     )
+    return sorted([*found, *unstored.outcomes(reply)], key=_order)
+
+
+async def _stored(world: World, digest: str) -> OutcomeBody | str:
+    """A stored outcome, or why it cannot be read."""
+    try:
+        return OutcomeBody.model_validate_json(await world.store.get(digest))
+    except (StoreError, ValidationError) as error:
+        why = str(error) if isinstance(error, StoreError) else "it is none"
+        return f"the stored outcome {digest} cannot be read ({why})"
+
+
+def _unreadable(request: SettleRequest, read: list[OutcomeBody | str], calls: int) -> dict[int, str]:
+    """Places of outcomes that cannot be read: what waits stands in call order, at the places that no other list has."""
+    known = {*request.unanswered, *request.lost, *(body.place for body in read if isinstance(body, OutcomeBody))}
+    free = [place for place in range(calls - request.beyond) if place not in known]
+    return dict(zip(free, [why for why in read if isinstance(why, str)], strict=False))
+
+
+def _order(body: OutcomeBody) -> tuple[int, int]:
+    return body.exchange, body.place
+
+
+async def _prompt(world: World, digest: str) -> str:
+    try:
+        return (await world.store.get(digest)).decode("utf-8", errors="replace")
+    except StoreError as error:
+        return f"[prompt {digest} cannot be read: {error}]"
 
 
 def _notices(request: SettleRequest) -> list[Body]:
     notices: list[Body] = [
-        NoticeBody(what="mode_changed", text=f"mode is now {mode.value}", data={"mode": mode.value})
-        for mode in request.modes
+        NoticeBody(what="mode_changed", text=_mode(each), data=_data(each)) for each in request.modes
     ]
     if request.what != "mode_changed":
-        notices.append(
-            NoticeBody(
-                what=request.what,
-                text=request.text,
-                shown=request.shown,
-                data={
-                    "turn": request.turn,
-                    "end": request.end.value if request.end else "",
-                    "totals": json.loads(request.totals.model_dump_json()),
-                },
-            )
-        )
+        data: dict[str, JsonValue] = {
+            "turn": request.turn,
+            "end": request.end.value if request.end else "",
+            "totals": json.loads(request.totals.model_dump_json()),
+        }
+        if request.unwritten or request.why:
+            data |= {"unwritten": list(request.unwritten), "why": request.why}
+        notices.append(NoticeBody(what=request.what, text=request.text, shown=request.shown, data=data))
     return notices
+
+
+def _mode(change: SetMode) -> str:
+    return f"mode is now {change.mode.value}"
+
+
+def _data(change: SetMode) -> dict[str, JsonValue]:
+    """The change with what its signature covers, so that a reader can check who made it."""
+    given = {"request": change.request, "by": change.by, "signature": change.signature}
+    return {"mode": change.mode.value, **{name: text for name, text in given.items() if text}}
 
 
 def _tell(world: World, request: SettleRequest, head: str) -> None:
     events: list[Happened] = [
-        Notice(turn=request.turn, what="mode_changed", text=f"mode is now {mode.value}") for mode in request.modes
+        Notice(turn=request.turn, what="mode_changed", text=_mode(each)) for each in request.modes
     ]
     if request.what in {"turn_ended", "interrupted"}:
         end = request.end or TurnEnd.DONE

@@ -7,7 +7,7 @@ from temporalio import workflow
 from temporalio.common import SearchAttributeKey
 from temporalio.exceptions import ActivityError, ApplicationError, CancelledError
 
-from workflows.contracts.activity_specs import ARCHIVE, OPEN, SETTLE
+from workflows.contracts.activity_specs import ARCHIVE, OPEN
 from workflows.contracts.errors import FailureKind
 from workflows.contracts.ids import COST_ATTRIBUTE, STATE_ATTRIBUTE
 from workflows.contracts.permissions import Answer, answer_bytes, signed_bytes
@@ -24,20 +24,26 @@ from workflows.contracts.session import (
     Submit,
     Taken,
     TurnEnd,
+    UnreadableStart,
 )
 from workflows.core import intake
 from workflows.core.phase import phase_of
 from workflows.core.signatures import is_signed
-from workflows.steps.calls import call, failure_of, nobody_came, start, was_cancelled
+from workflows.steps.calls import failure_of, nobody_came, start, was_cancelled
 from workflows.steps.running import Running, now
-from workflows.steps.turn import end_turn, take_step
+from workflows.steps.turn import end_turn, take_step, write
 
 _BETWEEN_ROLLS = timedelta(seconds=3)
 """The server delays runs that follow each other faster than about a second."""
 
+_AFTER_FAILED_ROLL = timedelta(minutes=1)
+_ROLL_ATTEMPTS = 5
+"""A run goes on when its history cannot be kept now; a session that ends waits until it can."""
 
-# An input that cannot be read is the same at each try; SDK's own kinds, such as a replay that differs, stay retried.
-@workflow.defn(failure_exception_types=[ValueError, TypeError])
+
+# A start that cannot be read is the same at each try. All else is tried again: a worker that is older than the other
+# cannot read what that one wrote, and may not end a session by it.
+@workflow.defn(failure_exception_types=[UnreadableStart])
 class SessionWorkflow:
     """One conversation with one agent, however many Temporal runs it takes.
 
@@ -49,6 +55,7 @@ class SessionWorkflow:
         self._running = Running(given)
         self._given = given
         self._updates = 0
+        self._rolls_from = workflow.info().start_time + _BETWEEN_ROLLS
         self._told = ("running", 0) if given.state is None else ("", -1)
 
     @workflow.run
@@ -125,18 +132,24 @@ class SessionWorkflow:
         thresholds = self._given.thresholds
         too_many = thresholds.roll_events and info.get_current_history_length() >= thresholds.roll_events
         full = info.is_continue_as_new_suggested() or too_many or self._updates >= thresholds.roll_updates
-        return bool(full) and workflow.now() - info.start_time >= _BETWEEN_ROLLS
+        return bool(full) and workflow.now() >= self._rolls_from
 
     async def _roll(self) -> None:
-        """Go on in a new Temporal run; a cancel that came meanwhile is for this one, which then stays."""
-        await self._archive()
+        """Go on in a new Temporal run; a cancel that came meanwhile is for this one, which then stays.
+
+        A history that cannot be kept now only puts it off.
+        """
+        if await self._archive(attempts=_ROLL_ATTEMPTS):
+            self._rolls_from = workflow.now() + _AFTER_FAILED_ROLL
+            return
         await workflow.wait_condition(workflow.all_handlers_finished)
         if self._running.is_cancelled:
             return
         state = self._running.state.model_copy(update={"runs": self._running.state.runs + 1})
         workflow.continue_as_new(self._given.model_copy(update={"state": state, "prompts": ()}))
 
-    async def _archive(self) -> None:
+    async def _archive(self, attempts: int | None = None) -> str:
+        """Put this run's history into the store; why that failed for good, empty when it did not."""
         info = workflow.info()
         state = self._running.state
         request = ArchiveRequest(
@@ -147,11 +160,19 @@ class SessionWorkflow:
             at=now(),
             context=state.context,
         )
-        archived = await call(ARCHIVE, request)
+        try:
+            archived = await start(ARCHIVE, request, attempts=attempts)
+        except ActivityError as error:
+            if was_cancelled(error):
+                raise
+            return failure_of(error)[1]
         self._running.state = self._running.state.model_copy(update={"head": archived.head})
+        return ""
 
     async def _close(self) -> SessionResult:
         running = self._running
+        # Before anything is awaited: a prompt that comes from now on is refused, since nobody would run it.
+        running.state = running.state.model_copy(update={"closing": True})
         if running.state.turn:
             await end_turn(running, TurnEnd.INTERRUPTED)
         reason = running.state.close_reason or ("cancelled" if running.is_cancelled else "done")
@@ -166,10 +187,9 @@ class SessionWorkflow:
             totals=running.state.totals,
             turn=running.state.turns,
         )
-        settled = await call(SETTLE, request)
-        running.state = running.state.model_copy(update={"head": settled.head, "queue": (), "closing": True})
+        running.state = running.state.model_copy(update={"head": await write(request), "queue": ()})
         self._tell("closed")
-        await self._archive()
+        unarchived = await self._archive()
         await workflow.wait_condition(workflow.all_handlers_finished)
         if running.is_cancelled:
             raise asyncio.CancelledError
@@ -179,6 +199,7 @@ class SessionWorkflow:
             end=state.last_end,
             error=state.last_error,
             reason=reason,
+            unarchived=unarchived[:300],
             totals=state.totals,
             turns=state.turns,
         )
@@ -249,6 +270,7 @@ class SessionWorkflow:
 
     @set_mode.validator
     def _may_set_mode(self, given: SetMode) -> None:
+        _refuse(intake.refuse_mode(self._running.state, given))
         if intake.gives_more(self._running.state.mode, given.mode):
             said = signed_bytes(self._given.session, "set_mode", given.request, given.mode, given.by)
             self._check_signed(said, given.signature)
@@ -275,6 +297,7 @@ class SessionWorkflow:
 
     @close.validator
     def _may_close(self, given: Close) -> None:
+        _refuse(intake.refuse_form(given))
         said = signed_bytes(self._given.session, "close", given.request, given.reason, given.by)
         self._check_signed(said, given.signature)
 

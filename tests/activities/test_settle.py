@@ -8,8 +8,9 @@ from activities.settle import settle
 from activities.stores.index import index_path
 from tests.activities.tool_calls.stage import AT, Stage, text, use
 from workflows.contracts.messages import Role, Text, ToolResult, ToolUse
+from workflows.contracts.model import MOST_CALLS
 from workflows.contracts.permissions import Mode
-from workflows.contracts.session import SettleRequest, Totals, TurnEnd
+from workflows.contracts.session import SetMode, SettleRequest, Totals, TurnEnd
 from workflows.contracts.tools import CallStatus
 from workflows.contracts.transcript import Entry, MessageBody, NoticeBody, OutcomeBody
 from workflows.core.view import messages_of
@@ -79,10 +80,14 @@ async def test_prompts_that_never_got_their_turn_are_kept(stage: Stage) -> None:
 
 async def test_mode_changes_are_notices_of_their_own(stage: Stage) -> None:
     await stage.reply()
-    asked = request(stage, what="mode_changed", modes=(Mode.PLAN, Mode.DEFAULT))
+    signed = SetMode(request="r", mode=Mode.DEFAULT, by="me@here", signature="55")
+    asked = request(stage, what="mode_changed", modes=(SetMode(request="", mode=Mode.PLAN), signed))
     chain = await entries(stage, (await settle(stage.world, asked)).head)
     notices = [entry.body for entry in chain if isinstance(entry.body, NoticeBody)]
-    assert [notice.data for notice in notices] == [{"mode": "plan"}, {"mode": "default"}]
+    assert [notice.data for notice in notices] == [
+        {"mode": "plan"},
+        {"mode": "default", "request": "r", "by": "me@here", "signature": "55"},
+    ]
 
 
 @pytest.mark.parametrize(
@@ -96,7 +101,7 @@ async def test_mode_changes_are_notices_of_their_own(stage: Stage) -> None:
 )
 async def test_watchers_are_told_once(stage: Stage, what: str, kinds: list[str]) -> None:
     await stage.reply()
-    modes = (Mode.PLAN,) if what == "mode_changed" else ()
+    modes = (SetMode(request="r", mode=Mode.PLAN),) if what == "mode_changed" else ()
     await settle(stage.world, request(stage, what=what, end=TurnEnd.DONE, modes=modes, totals=Totals(cost=3)))
     assert stage.events() == kinds
 
@@ -114,3 +119,50 @@ async def test_results_are_shown_in_call_order_however_they_came(stage: Stage) -
     places = [entry.body.place for entry in chain if isinstance(entry.body, OutcomeBody)]
     assert places == [0, 1]
     assert sum(isinstance(block, ToolResult) for message in messages_of(chain) for block in message.blocks) == 2
+
+
+async def test_a_prompt_that_cannot_be_read_is_told_where_it_would_stand(stage: Stage) -> None:
+    await stage.reply()
+    asked = request(stage, prompts=("0" * 64, await stage.world.store.put(b"good")), what="closed")
+    chain = await entries(stage, (await settle(stage.world, asked)).head)
+    (said,) = [entry.body for entry in chain if isinstance(entry.body, MessageBody) and entry.body.role == Role.USER]
+    first, second = said.blocks
+    assert isinstance(first, Text)
+    assert first.text.startswith(f"[prompt {'0' * 64} cannot be read: ")
+    assert second == Text(text="good")
+
+
+@pytest.mark.parametrize("is_missing", [True, False])
+async def test_an_outcome_that_cannot_be_read_becomes_unknown_at_its_place(stage: Stage, is_missing: bool) -> None:
+    await stage.reply(*(use("Glob", pattern=name) for name in "abc"))
+    done, _ = await stage.again(place=2)
+    bad = "0" * 64 if is_missing else await stage.world.store.put(b"no outcome")
+    asked = request(stage, entry=stage.entry, waiting=(bad, done.outcome), unanswered=(0,))
+    chain = await entries(stage, (await settle(stage.world, asked)).head)
+    outcomes = [entry.body for entry in chain if isinstance(entry.body, OutcomeBody)]
+    assert [(body.place, body.status) for body in outcomes] == [
+        (0, CallStatus.CANCELLED),
+        (1, CallStatus.UNKNOWN),
+        (2, CallStatus.OK),
+    ]
+    assert bad in text(outcomes[1])
+
+
+async def test_calls_that_left_no_outcome_or_were_too_many_are_answered(stage: Stage) -> None:
+    await stage.reply(*(use("Bash", command=str(place)) for place in range(MOST_CALLS + 2)))
+    asked = request(stage, entry=stage.entry, unanswered=tuple(range(1, MOST_CALLS)), lost=(0,), beyond=2)
+    chain = await entries(stage, (await settle(stage.world, asked)).head)
+    outcomes = [entry.body for entry in chain if isinstance(entry.body, OutcomeBody)]
+    assert [body.place for body in outcomes] == [*range(MOST_CALLS + 2)]
+    assert (outcomes[0].status, outcomes[0].crash) == (CallStatus.UNKNOWN, "unknown")
+    assert [body.status for body in outcomes[-2:]] == [CallStatus.BROKEN] * 2
+    assert "at most 128 calls" in text(outcomes[-1])
+
+
+async def test_what_could_not_be_written_is_named_in_the_notice(stage: Stage) -> None:
+    await stage.reply()
+    asked = request(stage, what="turn_ended", end=TurnEnd.DONE, unwritten=("1" * 64,), why="a fault")
+    chain = await entries(stage, (await settle(stage.world, asked)).head)
+    notice = chain[-1].body
+    assert isinstance(notice, NoticeBody)
+    assert (notice.data["unwritten"], notice.data["why"]) == (["1" * 64], "a fault")

@@ -7,10 +7,12 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import psutil
 import pytest
+from temporalio.api.enums.v1 import EventType
 from temporalio.client import WorkflowFailureError
 from temporalio.exceptions import CancelledError
 
@@ -129,6 +131,34 @@ async def test_an_interrupt_without_a_worker_ends_the_command_when_one_comes(rig
         (outcome,) = await talk.outcomes()
         assert outcome.status == CallStatus.CANCELLED
     await healthy(rig)
+
+
+async def test_a_command_whose_worker_was_gone_for_long_is_ended_and_never_said_not_to_have_run(
+    rig: Rig, tmp_path: Path
+) -> None:
+    async with played({"replies": [{"content": [daemon("i3", tmp_path)]}], "fallback": "after"}) as model:
+        talk = await rig.start(model, cwd=tmp_path, once=False)
+        await began(tmp_path)
+        with no_new_worker(rig):
+            gave_up: bool = await eventually_async(partial(has_timed_out, talk), 30, "the engine gave an attempt up")
+            assert gave_up
+            # Whoever comes next learns of the interrupt and of the time-out in one workflow task.
+            asking = asyncio.ensure_future(talk.interrupt())
+            await asyncio.sleep(1)
+            assert len(tagged("i3")) >= 2
+        await asyncio.wait_for(asking, 30)
+        await talk.until("idle", 30)
+        assert tagged("i3") == []
+        (outcome,) = await talk.outcomes()
+        assert (outcome.status, outcome.crash) == (CallStatus.CANCELLED, "ended")
+        assert "printed" in str(outcome.content)
+    await healthy(rig)
+
+
+async def has_timed_out(talk: Talk) -> bool | None:
+    """Whether the engine has told the session that a call timed out."""
+    events = (await talk.handle.fetch_history()).events
+    return any(event.event_type == EventType.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT for event in events)
 
 
 async def test_four_calls_at_once_all_have_a_result_after_an_interrupt(rig: Rig, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from activities.tool_calls.registry import TOOLS
 from activities.world import World
 from tests.shape.tree import modules
 from workflows.contracts.activity_specs import SPECS
+from workflows.contracts.tools import Repeat
 
 
 def test_the_tools_folder_holds_the_registered_tools_and_nothing_else() -> None:
@@ -35,3 +36,8 @@ def test_each_activity_takes_and_gives_what_its_spec_says() -> None:
         hints = get_type_hints(binding.function)
         gives = hints.pop("return")
         assert (list(hints.values()), gives) == ([World, binding.spec.takes], binding.spec.gives), binding.spec.name
+
+
+def test_a_tool_that_may_run_beside_others_leaves_nothing_behind() -> None:
+    beside = {tool.name: tool.repeat for tool in TOOLS if tool.may_run_beside_others}
+    assert set(beside.values()) == {Repeat.SAFE}, "the workflow ends such a call without asking its host"

@@ -34,7 +34,12 @@ class ActivitySpec(Generic[In, Out]):
     """Needs the session's host: its files and processes."""
 
 
-OPEN = ActivitySpec("open_session", OpenRequest, Opened, timeout=timedelta(minutes=2), on_host=True)
+_SLOW_BEAT = timedelta(seconds=10)
+"""Most silence of a step that is short: a worker that dies in it is missed so soon, not after the whole time-out."""
+
+OPEN = ActivitySpec(
+    "open_session", OpenRequest, Opened, timeout=timedelta(minutes=2), heartbeat=_SLOW_BEAT, on_host=True
+)
 ASK_MODEL = ActivitySpec(
     "ask_model",
     ModelRequest,
@@ -53,9 +58,19 @@ RUN_TOOL = ActivitySpec(
     longest_retry=timedelta(seconds=5),
     on_host=True,
 )
-END_CALL = ActivitySpec("end_call", EndRequest, ToolDone, timeout=timedelta(minutes=2), attempts=0, on_host=True)
-SETTLE = ActivitySpec("settle", SettleRequest, Settled, timeout=timedelta(minutes=2), attempts=0)
-ARCHIVE = ActivitySpec("archive_history", ArchiveRequest, Archived, timeout=timedelta(minutes=5), attempts=5)
+END_CALL = ActivitySpec(
+    "end_call",
+    EndRequest,
+    ToolDone,
+    timeout=timedelta(minutes=2),
+    heartbeat=_SLOW_BEAT,
+    attempts=0,
+    on_host=True,
+)
+SETTLE = ActivitySpec("settle", SettleRequest, Settled, timeout=timedelta(minutes=2), heartbeat=_SLOW_BEAT, attempts=0)
+ARCHIVE = ActivitySpec(
+    "archive_history", ArchiveRequest, Archived, timeout=timedelta(minutes=5), heartbeat=_SLOW_BEAT, attempts=0
+)
 
 SPECS = (OPEN, ASK_MODEL, RUN_TOOL, END_CALL, SETTLE, ARCHIVE)
 """Every activity; each is bound to one function in `activities/catalog.py`."""

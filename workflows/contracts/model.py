@@ -5,6 +5,9 @@ from enum import StrEnum
 from workflows.contracts.contract import Contract
 from workflows.contracts.permissions import Mode
 
+MOST_CALLS = 128
+"""Calls of one reply that are run; those beyond get a result that says so, and the state stays small."""
+
 
 class StopReason(StrEnum):
     """Why a reply ended; the provider's names, plus `cut_off` for a stream that broke after a complete block."""
@@ -50,7 +53,7 @@ class CallRef(Contract):
 
     tool: str
     beside: bool = False
-    """May run beside others."""
+    """May run beside others: only reads, so that nothing is left of it when it ends early."""
     broken: str = ""
     """Why it is never run (cut off, no valid JSON); empty when it may run."""
 
@@ -87,6 +90,12 @@ class ModelRequest(Contract):
     """What may be started early."""
     discards: tuple[str, ...] = ()
     """Digests of replies that were paid for and set aside, to be named in the entry that counts."""
+    entry: str = ""
+    """Digest of the assistant entry whose calls `lost` and `beyond` are; empty when there are none."""
+    lost: tuple[int, ...] = ()
+    """Places of calls that ended and left no outcome; each gets a result that says so, among `waiting`."""
+    beyond: int = 0
+    """Calls of that entry after the first MOST_CALLS; each gets a result that says so."""
 
 
 class ModelReply(Contract):
@@ -96,6 +105,9 @@ class ModelReply(Contract):
     """Digest of the assistant entry."""
     stop: StopReason
     calls: tuple[CallRef, ...] = ()
+    """The first MOST_CALLS of them."""
+    beyond: int = 0
+    """Further calls, which are never run."""
     usage: Usage = Usage()
     cost: int | None = None
     """Micro-dollars; None when no price is known."""

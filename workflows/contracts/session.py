@@ -2,6 +2,8 @@
 
 from enum import StrEnum
 
+from pydantic import ModelWrapValidatorHandler, ValidationError, model_validator
+
 from workflows.contracts.contract import Contract
 from workflows.contracts.model import CallRef, Usage
 from workflows.contracts.permissions import Answer, Approval, Mode
@@ -37,6 +39,15 @@ class Prompt(Contract):
     """First words, at most 80 characters, secrets masked."""
 
 
+class SetMode(Contract):
+    """Another standing permission setting; signed when it gives more rights."""
+
+    request: str
+    mode: Mode
+    by: str = ""
+    signature: str = ""
+
+
 class CallState(StrEnum):
     """Where one call of the newest reply is."""
 
@@ -54,7 +65,7 @@ class OpenCall(Contract):
     approval: Approval | None = None
     answer: Answer | None = None
     outcome: str = ""
-    """Digest of the stored outcome."""
+    """Digest of the stored outcome; a call that is done without one is lost: nobody can say what became of it."""
     denied: bool = False
 
 
@@ -69,6 +80,8 @@ class Turn(Contract):
     entry: str = ""
     """Digest of the assistant entry whose calls are open."""
     calls: tuple[OpenCall, ...] = ()
+    beyond: int = 0
+    """Further calls of `entry`, too many to be run."""
     answered: bool = False
     """The model has nothing more to do."""
     end: TurnEnd | None = None
@@ -123,7 +136,7 @@ class SessionState(Contract):
     interrupt: bool = False
     closing: bool = False
     close_reason: str = ""
-    modes: tuple[Mode, ...] = ()
+    modes: tuple[SetMode, ...] = ()
     """Mode changes that are not in the chain yet."""
     last_end: TurnEnd | None = None
     last_error: str = ""
@@ -133,6 +146,10 @@ class SessionState(Contract):
     """Temporal runs so far, this one included."""
     waiting_for: str = ""
     """What the session waits for, for whoever watches: an answer, a host, a retry."""
+
+
+class UnreadableStart(Exception):
+    """The start of a session is none; unlike a checkpoint, which another worker wrote and can read."""
 
 
 class SessionInput(Contract):
@@ -162,6 +179,18 @@ class SessionInput(Contract):
     test_fault: str = ""
     """Only for tests of what happens when workflow code fails."""
 
+    @model_validator(mode="wrap")
+    @classmethod
+    def _readable(cls, given: object, read: ModelWrapValidatorHandler["SessionInput"]) -> "SessionInput":
+        try:
+            return read(given)
+        except ValidationError as error:
+            if isinstance(given, dict) and given.get("state"):
+                raise
+            problem = error.errors()[0]
+            where = ".".join(str(part) for part in problem["loc"])
+            raise UnreadableStart(f"this start of a session cannot be read: {where}: {problem['msg']}") from error
+
 
 class Submit(Contract):
     """Another prompt."""
@@ -169,15 +198,6 @@ class Submit(Contract):
     request: str
     digest: str
     title: str = ""
-
-
-class SetMode(Contract):
-    """Another standing permission setting; signed when it gives more rights."""
-
-    request: str
-    mode: Mode
-    by: str = ""
-    signature: str = ""
 
 
 class Interrupt(Contract):
@@ -261,7 +281,15 @@ class SettleRequest(Contract):
     end: TurnEnd | None = None
     totals: Totals = Totals()
     exchange: int = 0
-    modes: tuple[Mode, ...] = ()
+    modes: tuple[SetMode, ...] = ()
+    lost: tuple[int, ...] = ()
+    """Places of calls of `entry` that ended and left no outcome; each gets a result that says so."""
+    beyond: int = 0
+    """Calls of `entry` after the first MOST_CALLS; each gets a result that says so."""
+    unwritten: tuple[str, ...] = ()
+    """Digests of outcomes and prompts that could not be written; the notice names them."""
+    why: str = ""
+    """Why they could not."""
 
 
 class SessionResult(Contract):
@@ -273,6 +301,8 @@ class SessionResult(Contract):
     error: str = ""
     reason: str = ""
     """Why it was closed."""
+    unarchived: str = ""
+    """Why its last run's history could not be put into the store; the server keeps it for a while."""
     totals: Totals = Totals()
     turns: int = 0
 

@@ -28,11 +28,13 @@ class Thresholds(Contract):
     """At most three; asked for the rest of the turn after repeated overload."""
     overloads: int = 3
     """Overloaded answers in a row before the fallback model is asked (spec 01 §7)."""
+    end_patience: int = 60
+    """Seconds that a session which is closed or cancelled waits for a host to end its call."""
     roll_events: int = 0
     """Continue as new after so many events of history; 0 for when the server suggests it."""
     roll_updates: int = 1_500
     """Continue as new after so many updates of this run; the server ends a run at 2,000."""
-    queued: int = 64
+    queued: int = 48
     """Most prompts that wait: with as many, ten open questions and all ids seen, the state stays below 16 KB."""
     seen: int = 200
     """Request ids kept for telling repeats."""

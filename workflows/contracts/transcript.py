@@ -77,7 +77,8 @@ class OutcomeBody(Contract):
     data: dict[str, JsonValue] = {}
     attempt: int = 1
     crash: str = ""
-    """What a crash did to this step: found, attached, repeated, unknown; empty when undisturbed."""
+    """What a crash or an interrupt did to this step: found, attached, repeated, unknown; ended for one that was ended
+    from outside, after an interrupt or a failure; empty when undisturbed."""
     worker: str = ""
     started: str = ""
     ended: str = ""

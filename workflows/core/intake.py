@@ -1,5 +1,7 @@
 """What a person's request changes in the state, and which requests cannot be."""
 
+import re
+
 from workflows.contracts.permissions import Answer, Approval, Mode
 from workflows.contracts.session import (
     CallState,
@@ -17,8 +19,24 @@ from workflows.contracts.transcript import digest_of
 _MARK = 12
 """Hex digits that tell one request id from another, however long a client makes its ids."""
 
-_MODES = 20
+_MODES = 4
 """Mode changes that wait to be written; of more, the newest counts."""
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_LONGEST = {"request": 40, "title": 80, "by": 80, "signature": 128}
+"""Most characters of what a client gives: history and state stay small whoever asks."""
+
+
+def refuse_form(request: Submit | Answer | SetMode | Interrupt | Close) -> str:
+    """Why this request has no form that can be taken; empty when it has."""
+    for name, most in _LONGEST.items():
+        text = getattr(request, name, "")
+        if len(text.encode("utf-8", errors="replace")) > most * 4 or len(text) > most:
+            return f"the {name} of a request has at most {most} characters, not {len(text)}"
+    if isinstance(request, Submit) and not _DIGEST.fullmatch(request.digest):
+        return "a prompt is named by its digest, 64 hex digits in lower case; perdure send makes it"
+    return ""
+
 
 _RIGHTS = {Mode.PLAN: 0, Mode.DONT_ASK: 1, Mode.DEFAULT: 1, Mode.ACCEPT_EDITS: 2, Mode.BYPASS: 3}
 
@@ -50,9 +68,13 @@ def open_approvals(state: SessionState) -> tuple[Approval, ...]:
 
 def refuse_submit(state: SessionState, submit: Submit, thresholds: Thresholds) -> str:
     """Why this prompt cannot be taken; empty when it can."""
+    if is_repeat(state, submit.request):
+        return ""
+    if why := refuse_form(submit):
+        return why
     if state.closing:
         return "the session is closing; start a new one with perdure run"
-    if not is_repeat(state, submit.request) and len(state.queue) >= thresholds.queued:
+    if len(state.queue) >= thresholds.queued:
         return f"{len(state.queue)} prompts wait already; send it again when some are done"
     return ""
 
@@ -67,6 +89,8 @@ def refuse_answer(state: SessionState, answer: Answer) -> str:
     """Why this answer cannot be taken; empty when it can."""
     if is_repeat(state, answer.request):
         return ""
+    if why := refuse_form(answer):
+        return why
     found = next((item for item in open_approvals(state) if item.id == answer.approval), None)
     if found is None:
         return f"no question {answer.approval} is open; perdure approvals lists those that are"
@@ -99,6 +123,8 @@ def refuse_interrupt(state: SessionState, interrupt: Interrupt) -> str:
     """Why there is nothing to interrupt; empty when there is."""
     if is_repeat(state, interrupt.request):
         return ""
+    if why := refuse_form(interrupt):
+        return why
     if state.turn is None:
         return "no turn runs; there is nothing to interrupt"
     if interrupt.turn and interrupt.turn != state.turn.number:
@@ -111,11 +137,20 @@ def interrupted(state: SessionState) -> SessionState:
     return state.model_copy(update={"interrupt": True})
 
 
+def refuse_mode(state: SessionState, request: SetMode) -> str:
+    """Why this mode cannot be set; empty when it can."""
+    if is_repeat(state, request.request):
+        return ""
+    if state.closing:
+        return "the session is closing; start a new one with perdure run"
+    return refuse_form(request)
+
+
 def mode_set(state: SessionState, request: SetMode) -> SessionState:
     """The new mode counts from the next call on."""
     if request.mode == state.mode:
         return state
-    return state.model_copy(update={"mode": request.mode, "modes": (*state.modes[: _MODES - 1], request.mode)})
+    return state.model_copy(update={"mode": request.mode, "modes": (*state.modes[: _MODES - 1], request)})
 
 
 def closed(state: SessionState, request: Close) -> SessionState:

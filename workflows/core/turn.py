@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from workflows.contracts.model import ModelReply
-from workflows.contracts.permissions import Mode
 from workflows.contracts.session import (
     CallState,
     OpenCall,
     SessionState,
+    SetMode,
     Totals,
     Turn,
     TurnEnd,
@@ -132,6 +132,7 @@ def replied(state: SessionState, reply: ModelReply, thresholds: Thresholds) -> S
         update={
             "entry": reply.head,
             "calls": calls,
+            "beyond": reply.beyond,
             "prompt": "",
             "answered": answered,
             "discards": (),
@@ -170,8 +171,27 @@ def waiting(turn: Turn) -> tuple[str, ...]:
 
 
 def unanswered(turn: Turn) -> tuple[int, ...]:
-    """Places of calls that have no outcome."""
-    return tuple(place for place, call in enumerate(turn.calls) if not call.outcome)
+    """Places of calls that never ended."""
+    return tuple(place for place, call in enumerate(turn.calls) if call.state != CallState.DONE)
+
+
+def lost(turn: Turn) -> tuple[int, ...]:
+    """Places of calls that ended and left no outcome."""
+    return tuple(place for place, call in enumerate(turn.calls) if call.state == CallState.DONE and not call.outcome)
+
+
+def why_ended(turn: Turn, end: TurnEnd, thresholds: Thresholds, totals: Totals) -> str:
+    """Why the turn ends so, in one sentence; empty when that says nothing more."""
+    match end:
+        case TurnEnd.EXCHANGES:
+            return f"the turn reached its limit of {thresholds.exchanges_per_turn} exchanges (--max-turns)"
+        case TurnEnd.BUDGET:
+            spent, budget = totals.cost / 1_000_000, thresholds.budget / 1_000_000
+            return f"the session has cost ${spent:.2f} of a budget of ${budget:.2f} (--max-budget-usd)"
+        case TurnEnd.DENIED:
+            return "a call was denied and none has worked since; allow it by a rule, a mode or an approval"
+        case _:
+            return turn.error
 
 
 def failed(state: SessionState, end: TurnEnd, error: str) -> SessionState:
@@ -180,22 +200,21 @@ def failed(state: SessionState, end: TurnEnd, error: str) -> SessionState:
     return state.model_copy(update={"turn": turn})
 
 
-def ended(state: SessionState, end: TurnEnd, head: str) -> SessionState:
+def ended(state: SessionState, end: TurnEnd, head: str, error: str = "") -> SessionState:
     """The turn is over and everything of it is in the chain."""
-    error = _of(state).error
     return state.model_copy(
         update={
             "turn": None,
             "head": head,
             "interrupt": False,
             "last_end": end,
-            "last_error": error,
+            "last_error": (error or _of(state).error)[:300],
             "waiting_for": "",
         }
     )
 
 
-def noted(state: SessionState, modes: tuple[Mode, ...]) -> SessionState:
+def noted(state: SessionState, modes: tuple[SetMode, ...]) -> SessionState:
     """These mode changes are in the chain; later ones still wait."""
     same = next((place for place, pair in enumerate(zip(state.modes, modes, strict=False)) if pair[0] != pair[1]), None)
     return state.model_copy(update={"modes": state.modes[len(modes) if same is None else same :]})

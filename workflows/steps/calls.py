@@ -57,6 +57,12 @@ def nobody_came(error: BaseException) -> bool:
     return isinstance(cause, EngineTimeout) and cause.type == TimeoutType.SCHEDULE_TO_START
 
 
+def never_began(error: BaseException) -> bool:
+    """Whether no worker ever took the call: the same time-out of a retry names what ended the attempt before."""
+    cause = error.cause if isinstance(error, ActivityError) else error
+    return nobody_came(error) and isinstance(cause, EngineTimeout) and cause.cause is None
+
+
 def was_cancelled(error: BaseException) -> bool:
     """Whether the call ended because the workflow asked for its end."""
     return isinstance(error, ActivityError) and isinstance(error.cause, CancelledError)
@@ -73,10 +79,10 @@ def failure_of(error: BaseException) -> tuple[FailureKind | None, str]:
 
 
 def _check_size(name: str, given: Contract) -> None:
-    written = given.model_dump(mode="json")
-    size = len(given.model_dump_json())
+    size = len(given.model_dump_json().encode())
     if size <= PAYLOAD_LIMIT:
         return
+    written = given.model_dump(mode="json")
     largest = max(written, key=lambda field: len(str(written[field])))
     raise ApplicationError(
         f"input of {name} has {size} bytes, over the limit of {PAYLOAD_LIMIT}; its largest field is {largest!r}",

@@ -4,15 +4,14 @@ from workflows.contracts.activity_specs import ASK_MODEL
 from workflows.contracts.model import ModelRequest
 from workflows.core import turn as turns
 from workflows.core.recovery import after_failure
-from workflows.steps.calls import failure_of, start
+from workflows.steps.calls import failure_of
 from workflows.steps.running import Running, now
 
 
 async def ask_model(running: Running) -> None:
     """One question to the model; afterwards the state holds its reply, its failure or nothing."""
     thresholds = running.given.thresholds
-    handle = start(ASK_MODEL, model_request(running), attempts=thresholds.model_attempts)
-    outcome = await running.settle(handle)
+    outcome = await running.run(ASK_MODEL, model_request(running), attempts=thresholds.model_attempts)
     if not isinstance(outcome, BaseException):
         running.state = turns.replied(running.state, outcome, thresholds)
     elif running.is_stopped():
@@ -26,6 +25,7 @@ async def ask_model(running: Running) -> None:
 def model_request(running: Running) -> ModelRequest:
     """What the model is asked now."""
     turn, thresholds = running.turn, running.given.thresholds
+    lost = turns.lost(turn)
     return ModelRequest(
         session=running.given.session,
         exchange=running.state.totals.exchanges + 1,
@@ -42,4 +42,7 @@ def model_request(running: Running) -> ModelRequest:
         attempts=thresholds.model_attempts,
         overloads=thresholds.overloads if turn.fallbacks < len(thresholds.fallback_models) else 0,
         mode=running.state.mode,
+        entry=turn.entry if lost or turn.beyond else "",
+        lost=lost,
+        beyond=turn.beyond,
     )

@@ -1,14 +1,20 @@
 """Running: the session while it lives, as its steps see it."""
 
 import asyncio
+from contextlib import suppress
+from datetime import timedelta
 from typing import TypeVar
 
 from temporalio import workflow
+from temporalio.exceptions import ApplicationError
 from temporalio.workflow import ActivityHandle
 
+from workflows.contracts.activity_specs import ActivitySpec
 from workflows.contracts.contract import Contract
 from workflows.contracts.session import SessionInput, SessionState, Turn
+from workflows.steps.calls import start
 
+In = TypeVar("In", bound=Contract)
 Out = TypeVar("Out", bound=Contract)
 
 
@@ -32,10 +38,38 @@ class Running:
         """Whether what the turn does now shall end."""
         return self.state.interrupt or self.state.closing or self.is_cancelled
 
+    def is_leaving(self) -> bool:
+        """Whether the session itself shall end."""
+        return self.state.closing or self.is_cancelled
+
     def waits_for(self, what: str) -> None:
         """Say what the session waits for."""
         if self.state.waiting_for != what:
             self.state = self.state.model_copy(update={"waiting_for": what})
+
+    async def run(
+        self, spec: ActivitySpec[In, Out], given: In, *, attempts: int | None = None, is_patient: bool = True
+    ) -> Out | BaseException:
+        """Result or error of one activity of the turn, which may also be too large to be asked for."""
+        try:
+            handle = start(spec, given, host=self.given.host, attempts=attempts, is_patient=is_patient)
+        except ApplicationError as error:
+            return error
+        return await self.settle(handle)
+
+    async def outlast(self, handle: ActivityHandle[Out]) -> Out | BaseException:
+        """Result or error of an activity that no interrupt ends; one whose session ends is waited for a while only."""
+        leaving = asyncio.ensure_future(workflow.wait_condition(self.is_leaving))
+        await workflow.wait([handle, leaving], return_when=asyncio.FIRST_COMPLETED)
+        leaving.cancel()
+        if not handle.done():
+            with suppress(TimeoutError):
+                patience = timedelta(seconds=self.given.thresholds.end_patience)
+                await workflow.wait_condition(handle.done, timeout=patience)
+        if not handle.done():
+            handle.cancel()
+            await workflow.wait([handle])
+        return _result(handle)
 
     async def settle(self, handle: ActivityHandle[Out]) -> Out | BaseException:
         """Result or error of the activity; it is cancelled, and its end awaited, once the session is stopped."""

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from temporalio import workflow
 
 from workflows.contracts.activity_specs import END_CALL, RUN_TOOL
-from workflows.contracts.tools import EndRequest, ToolDone, ToolRequest
+from workflows.contracts.tools import CallStatus, EndRequest, ToolDone, ToolRequest
 from workflows.core import turn as turns
-from workflows.steps.calls import call, failure_of, nobody_came, start
+from workflows.steps.calls import failure_of, never_began, nobody_came, start
 from workflows.steps.running import Running, now
 
 
@@ -17,27 +17,32 @@ async def run_tools(running: Running, places: Sequence[int]) -> None:
     tasks = [asyncio.ensure_future(_run(running, place)) for place in places]
     await workflow.wait(tasks)
     for place, task in zip(places, tasks, strict=True):
-        if done := task.result():
+        # What the others gave counts, whatever fault one of them met.
+        if task.exception() is None and (done := task.result()):
             running.state = turns.ran(running.state, place, done)
+    for task in tasks:
+        task.result()
 
 
 async def _run(running: Running, place: int) -> ToolDone | None:
     request = _request(running, place)
-    host = running.given.host
-    result = await running.settle(start(RUN_TOOL, request, host=host, is_patient=False))
+    result = await running.run(RUN_TOOL, request, is_patient=False)
     if isinstance(result, BaseException) and nobody_came(result) and not running.is_stopped():
-        running.waits_for(f"waiting for host {running.given.host_name or host}")
-        result = await running.settle(start(RUN_TOOL, request, host=host))
+        running.waits_for(f"waiting for host {running.given.host_name or running.given.host}")
+        result = await running.run(RUN_TOOL, request)
         running.waits_for("")
     if not isinstance(result, BaseException):
         return result
-    if running.is_stopped() and nobody_came(result):
+    if running.is_stopped() and (never_began(result) or running.turn.calls[place].ref.beside):
         return None
     return await _end(running, place, "" if running.is_stopped() else _why(result))
 
 
 async def _end(running: Running, place: int, why: str) -> ToolDone:
-    """A cancelled call is never tried again, so its end proves nothing about its process: end that too."""
+    """A cancelled call is never tried again, so its end proves nothing about its process: end that too.
+
+    A host that does not answer while the session ends, or that cannot tell, leaves a call whose outcome is unknown.
+    """
     running.waits_for(f"ending {running.turn.calls[place].ref.tool}")
     request = EndRequest(
         session=running.given.session,
@@ -49,9 +54,9 @@ async def _end(running: Running, place: int, why: str) -> ToolDone:
         turn=running.turn.number,
         why=why,
     )
-    done = await call(END_CALL, request, host=running.given.host)
+    result = await running.outlast(start(END_CALL, request, host=running.given.host))
     running.waits_for("")
-    return done
+    return ToolDone(status=CallStatus.UNKNOWN) if isinstance(result, BaseException) else result
 
 
 def _why(error: BaseException) -> str:

@@ -2,6 +2,8 @@
 
 from typing import assert_never
 
+from temporalio.exceptions import ActivityError, ApplicationError
+
 from workflows.contracts.activity_specs import SETTLE
 from workflows.contracts.session import SettleRequest, TurnEnd
 from workflows.core import turn as turns
@@ -16,7 +18,7 @@ from workflows.core.turn import (
     StartTurn,
     next_step,
 )
-from workflows.steps.calls import call
+from workflows.steps.calls import call, failure_of, was_cancelled
 from workflows.steps.model import ask_model
 from workflows.steps.running import Running, now
 from workflows.steps.tools import run_tools
@@ -56,6 +58,7 @@ async def end_turn(running: Running, end: TurnEnd) -> None:
     """Write what waits and how the turn ended; the next prompt's turn may begin."""
     turn = running.turn
     is_interrupt = end == TurnEnd.INTERRUPTED
+    error = turns.why_ended(turn, end, running.given.thresholds, running.state.totals)
     request = SettleRequest(
         session=running.given.session,
         head=running.state.head,
@@ -66,17 +69,34 @@ async def end_turn(running: Running, end: TurnEnd) -> None:
         entry=turn.entry,
         unanswered=turns.unanswered(turn) if turn.entry else (),
         what="interrupted" if is_interrupt else "turn_ended",
-        text=INTERRUPTED if is_interrupt else turn.error,
+        text=INTERRUPTED if is_interrupt else error,
         shown=is_interrupt,
         turn=turn.number,
         end=end,
         totals=running.state.totals,
         exchange=running.state.totals.exchanges,
         modes=running.state.modes,
+        lost=turns.lost(turn) if turn.entry else (),
+        beyond=turn.beyond,
     )
     modes = running.state.modes
-    settled = await call(SETTLE, request)
-    running.state = turns.noted(turns.ended(running.state, end, settled.head), modes)
+    head = await write(request)
+    running.state = turns.noted(turns.ended(running.state, end, head, error), modes)
+
+
+async def write(request: SettleRequest) -> str:
+    """The head after it. What cannot be written is named in the notice: only a chain that cannot go on is final."""
+    try:
+        return (await call(SETTLE, request)).head
+    except (ActivityError, ApplicationError) as error:
+        if was_cancelled(error):
+            raise
+        _kind, why = failure_of(error)
+        left_out = {"waiting": (), "prompts": (), "unanswered": (), "lost": (), "beyond": 0}
+        unwritten = (*request.waiting, *request.prompts)
+        return (
+            await call(SETTLE, request.model_copy(update={**left_out, "unwritten": unwritten, "why": why[:300]}))
+        ).head
 
 
 async def _note_modes(running: Running) -> None:
@@ -89,5 +109,5 @@ async def _note_modes(running: Running) -> None:
         what="mode_changed",
         modes=modes,
     )
-    settled = await call(SETTLE, request)
-    running.state = turns.noted(running.state.model_copy(update={"head": settled.head}), modes)
+    head = await write(request)
+    running.state = turns.noted(running.state.model_copy(update={"head": head}), modes)

@@ -1,6 +1,6 @@
 """The state of a session stays small however long the talk."""
 
-from tests.workflows.core.states import DIGEST, call, prompts, turn_of
+from tests.workflows.core.states import DIGEST, call, change, prompts, turn_of
 from workflows.contracts.model import CallRef, Usage
 from workflows.contracts.permissions import Mode
 from workflows.contracts.session import CallState, OpenCall, SessionState, Submit, Totals, Turn, TurnEnd
@@ -40,7 +40,7 @@ def full_state() -> SessionState:
             unknown=many,
         ),
         cwd="/w" * 100,
-        modes=(Mode.BYPASS,) * 20,
+        modes=(change(Mode.BYPASS),) * 4,
         last_end=TurnEnd.UNREACHABLE,
         last_error="e" * 300,
         window=many,

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from workflows.contracts.model import CallRef, ModelReply, StopReason
-from workflows.contracts.permissions import Approval
-from workflows.contracts.session import CallState, OpenCall, Prompt, SessionState, Turn
+from workflows.contracts.permissions import Approval, Mode
+from workflows.contracts.session import CallState, OpenCall, Prompt, SessionState, SetMode, Turn
 from workflows.contracts.tools import CallStatus, ToolDone
 
 DIGEST = "d" * 64
@@ -44,6 +44,11 @@ def done(status: CallStatus = CallStatus.OK, outcome: str = "outcome") -> ToolDo
 def in_turn(*calls: OpenCall, **turn: Any) -> SessionState:
     """A session in its first turn, with these calls of the newest reply."""
     return SessionState(head="h", context="c", turns=1, turn=Turn(**{"number": 1, "calls": calls, **turn}))
+
+
+def change(mode: Mode) -> SetMode:
+    """A mode change that takes as much room as one may."""
+    return SetMode(request="r" * 40, mode=mode, by="b" * 80, signature="5" * 128)
 
 
 def turn_of(state: SessionState) -> Turn:

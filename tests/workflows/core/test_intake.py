@@ -47,9 +47,38 @@ def test_a_full_queue_and_a_closing_session_refuse_prompts_with_what_to_do() -> 
     assert intake.refuse_submit(SessionState(), submit(), LIMITS) == ""
 
 
-def test_a_repeated_prompt_is_not_refused_for_a_full_queue() -> None:
-    full = intake.seen(SessionState(queue=prompts(LIMITS.queued)), "r", LIMITS)
-    assert intake.refuse_submit(full, submit("r"), LIMITS) == ""
+@pytest.mark.parametrize("state", [SessionState(queue=prompts(LIMITS.queued)), SessionState(closing=True)])
+def test_a_repeated_prompt_is_taken_whatever_came_after_it(state: SessionState) -> None:
+    assert intake.refuse_submit(intake.seen(state, "r", LIMITS), submit("r"), LIMITS) == ""
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"digest": "x" * 70_000}, "digest"),
+        ({"digest": "D" * 64}, "digest"),
+        ({"digest": DIGEST + "\n"}, "digest"),
+        ({"title": "t" * 81}, "title"),
+        ({"request": "r" * 41}, "request"),
+    ],
+)
+def test_a_prompt_that_could_be_none_is_refused_before_it_waits(changed: dict[str, str], why: str) -> None:
+    assert why in intake.refuse_submit(SessionState(), submit().model_copy(update=changed), LIMITS)
+
+
+def test_what_a_client_gives_of_itself_is_bounded_in_every_request() -> None:
+    requests = (Close(request="r", by="b" * 81), SetMode(request="r", mode=Mode.PLAN, signature="5" * 129))
+    assert all("at most" in intake.refuse_form(request) for request in requests)
+    assert "at most" in intake.refuse_answer(ASKED, YES.model_copy(update={"by": "b" * 70_000}))
+    assert "at most" in intake.refuse_interrupt(in_turn(), Interrupt(request="x" * 70_000))
+
+
+def test_a_closing_session_takes_no_mode_that_it_could_not_write() -> None:
+    request = SetMode(request="r", mode=Mode.PLAN)
+    closing = SessionState(closing=True)
+    assert "closing" in intake.refuse_mode(closing, request)
+    assert intake.refuse_mode(intake.seen(closing, "r", LIMITS), request) == ""
+    assert intake.refuse_mode(SessionState(), request) == ""
 
 
 def test_an_answer_goes_to_its_own_question() -> None:
@@ -106,7 +135,7 @@ def test_a_repeated_interrupt_is_no_error_after_the_turn() -> None:
 
 def test_a_mode_change_counts_at_once_and_waits_to_be_written() -> None:
     state = intake.mode_set(SessionState(), SetMode(request="r", mode=Mode.PLAN))
-    assert (state.mode, state.modes) == (Mode.PLAN, (Mode.PLAN,))
+    assert (state.mode, state.modes) == (Mode.PLAN, (SetMode(request="r", mode=Mode.PLAN),))
     assert intake.mode_set(state, SetMode(request="s", mode=Mode.PLAN)) == state
 
 
@@ -115,8 +144,8 @@ def test_of_many_mode_changes_the_newest_is_always_written() -> None:
     for number in range(50):
         mode = (Mode.PLAN, Mode.BYPASS, Mode.DEFAULT)[number % 3]
         state = intake.mode_set(state, SetMode(request=str(number), mode=mode))
-    assert len(state.modes) == 20
-    assert state.modes[-1] == state.mode
+    assert len(state.modes) == 4
+    assert state.modes[-1].mode == state.mode
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,13 @@
 """The loop of a turn, as one function from state to step."""
 
-from tests.workflows.core.states import DIGEST, call, done, in_turn, prompts, question, reply, turn_of
+import pytest
+
+from tests.workflows.core.states import DIGEST, call, change, done, in_turn, prompts, question, reply, turn_of
 from workflows.contracts.model import CallRef, StopReason, Usage
 from workflows.contracts.permissions import Mode
 from workflows.contracts.session import CallState, OpenCall, SessionState, Totals, Turn, TurnEnd
 from workflows.contracts.settings import Thresholds
-from workflows.contracts.tools import CallStatus
+from workflows.contracts.tools import CallStatus, ToolDone
 from workflows.core import turn as turns
 from workflows.core.turn import (
     AskModel,
@@ -48,9 +50,9 @@ def test_an_interrupt_that_came_between_two_turns_does_not_end_the_next_one() ->
 
 
 def test_mode_changes_are_written_before_anything_else_happens_between_turns() -> None:
-    state = SessionState(modes=(Mode.PLAN,), queue=prompts(1), closing=True)
+    state = SessionState(modes=(change(Mode.PLAN),), queue=prompts(1), closing=True)
     assert next_step(state, LIMITS) == NoteModes()
-    assert next_step(turns.noted(state, (Mode.PLAN,)), LIMITS) == CloseSession()
+    assert next_step(turns.noted(state, state.modes), LIMITS) == CloseSession()
 
 
 def test_calls_run_before_the_model_is_asked_again() -> None:
@@ -177,6 +179,34 @@ def test_a_failed_turn_ends_with_its_reason() -> None:
     assert len(state.last_error) == 300
 
 
+@pytest.mark.parametrize(
+    ("end", "words"),
+    [
+        (TurnEnd.EXCHANGES, "limit of 7 exchanges (--max-turns)"),
+        (TurnEnd.BUDGET, "cost $0.03 of a budget of $0.02 (--max-budget-usd)"),
+        (TurnEnd.DENIED, "denied"),
+        (TurnEnd.DONE, ""),
+    ],
+)
+def test_an_ending_that_nobody_made_says_why(end: TurnEnd, words: str) -> None:
+    limits = Thresholds(exchanges_per_turn=7, budget=20_000)
+    why = turns.why_ended(Turn(number=1), end, limits, Totals(cost=30_000))
+    assert words in why
+    assert bool(why) == bool(words)
+    assert turns.ended(in_turn(), end, "h2", why).last_error == why
+
+
+def test_a_call_that_ended_without_an_outcome_is_lost_not_unanswered() -> None:
+    state = turns.ran(in_turn(call(), call()), 0, ToolDone(status=CallStatus.UNKNOWN))
+    assert (turns.lost(turn_of(state)), turns.unanswered(turn_of(state))) == ((0,), (1,))
+
+
+def test_calls_beyond_the_most_are_counted_with_their_reply() -> None:
+    state = turns.replied(in_turn(), reply(calls=[BASH], beyond=900), LIMITS)
+    assert (turn_of(state).beyond, len(turn_of(state).calls)) == (900, 1)
+    assert turn_of(turns.replied(state, reply(), LIMITS)).beyond == 0
+
+
 def test_a_reply_that_was_lost_uses_up_its_number() -> None:
     state = turns.reply_lost(in_turn())
     assert (state.totals.exchanges, state.totals.unknown) == (1, 1)
@@ -188,8 +218,9 @@ def test_a_call_may_change_where_the_next_command_starts() -> None:
 
 
 def test_a_mode_change_that_came_while_others_were_written_waits() -> None:
-    state = SessionState(modes=(Mode.PLAN, Mode.DEFAULT))
-    assert turns.noted(state, (Mode.PLAN,)).modes == (Mode.DEFAULT,)
+    plan, default = change(Mode.PLAN), change(Mode.DEFAULT)
+    state = SessionState(modes=(plan, default))
+    assert turns.noted(state, (plan,)).modes == (default,)
     assert turns.noted(state, state.modes).modes == ()
 
 
