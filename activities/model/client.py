@@ -4,6 +4,7 @@ import asyncio
 import importlib
 import ipaddress
 import json
+from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -24,6 +25,8 @@ NO_KEY = (
     "no key for the model: set ANTHROPIC_API_KEY, set ANTHROPIC_BASE_URL to a server that needs none, "
     "or try `perdure demo`"
 )
+CLIENTS_HELD = 8
+"""Endpoints and keys whose connections are kept, those used last."""
 PING: Json = {"type": "ping"}
 _ROUTE = "/v1/messages"
 _KEY, _TOKEN, _URL, _HEADERS = _PARTS = (
@@ -48,6 +51,7 @@ class AnthropicEndpoint:
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = environment
         self._clients: dict[tuple[str, ...], Client] = {}
+        self._busy: Counter[tuple[str, ...]] = Counter()
         self._loading = asyncio.Lock()
 
     async def warm(self) -> None:
@@ -71,9 +75,14 @@ class AnthropicEndpoint:
         """
         self._check(base_url)
         await self.warm()
-        client, cloud = self._client(base_url)
-        async with aclosing(_cloud_events(client, body) if cloud else _events(client, body)) as events:
-            yield events
+        name, client, cloud = self._client(base_url)
+        self._busy[name] += 1
+        try:
+            async with aclosing(_cloud_events(client, body) if cloud else _events(client, body)) as events:
+                yield events
+        finally:
+            self._busy[name] -= 1
+            await self._close_idle()
 
     def _check(self, base_url: str) -> None:
         own = self._own(base_url)
@@ -84,14 +93,26 @@ class AnthropicEndpoint:
         elif not self._cloud() and not any(own.get(name) for name in (_KEY, _TOKEN, _URL)):
             raise ModelFailure(FailureKind.NO_KEY, NO_KEY)
 
-    def _client(self, base_url: str) -> "tuple[Client, str]":
+    @property
+    def clients(self) -> int:
+        """How many clients are open."""
+        return len(self._clients)
+
+    async def _close_idle(self) -> None:
+        """Give back the connections that were not used for longest; those of a stream that is read stay."""
+        idle = [name for name in self._clients if not self._busy[name]]
+        for name in idle[: max(0, len(self._clients) - CLIENTS_HELD)]:
+            del self._busy[name]
+            await self._clients.pop(name).close()
+
+    def _client(self, base_url: str) -> "tuple[tuple[str, ...], Client, str]":
         cloud = "" if base_url else self._cloud()
         # A key may change while the worker lives: the person sets another one for the next run.
         own = self._own(base_url)
         name = (cloud or base_url, *(own.get(part, "") for part in _PARTS))
-        if name not in self._clients:
-            self._clients[name] = _cloud_client(cloud) if cloud else _anthropic(base_url, own)
-        return self._clients[name], cloud
+        client = self._clients.pop(name, None) or (_cloud_client(cloud) if cloud else _anthropic(base_url, own))
+        self._clients[name] = client
+        return name, client, cloud
 
     def _own(self, base_url: str) -> dict[str, str]:
         """What belongs to that endpoint; nothing for a rehearsal, which never sees a real key."""

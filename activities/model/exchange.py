@@ -261,6 +261,8 @@ class Exchange:
     def _told(self, failure: ModelFailure) -> ModelFailure:
         """The failure without keys and with the delay that the engine shall use; watchers are told both."""
         message = masked(failure.message, self.world.environment)
+        if failure.kind == FailureKind.OVERLOADED:
+            self.file.overloaded()
         is_final = not failure.retryable or self._is_last(failure)
         seconds = None if is_final else failure.retry_after or backoff(self.attempt)
         told = ModelRetry(failure=failure.kind, text=message, seconds=0 if is_final else seconds or 0, final=is_final)
@@ -269,8 +271,9 @@ class Exchange:
 
     def _is_last(self, failure: ModelFailure) -> bool:
         """No further attempt is made: the engine's are spent, or another model waits for an overloaded one."""
-        overloads = self.request.overloads if failure.kind == FailureKind.OVERLOADED else 0
-        return self.attempt >= min(overloads or self.request.attempts, self.request.attempts)
+        if failure.kind == FailureKind.OVERLOADED and 0 < self.request.overloads <= self.past.overloads + 1:
+            return True
+        return self.attempt >= self.request.attempts
 
     def _publish(self, event: Happened) -> None:
         where = {"turn": self.request.turn, "exchange": event.exchange or self.request.exchange}

@@ -12,6 +12,8 @@ from workflows.contracts.errors import FailureKind, PerdureError, StepFailure
 
 FIRST_DELAY = 0.5
 LONGEST_DELAY = 32.0
+LONGEST_WISH = 3600.0
+"""Seconds that a provider may make a session wait at once: a wrong clock there must not stop it for days."""
 JITTER = 0.25
 MESSAGE_LENGTH = 1_000
 
@@ -117,7 +119,11 @@ def _status_failure(
         again = wish == "true"
     said = message or text or "no reason given"
     where = "" if message else f"answer {status}: "
-    return ModelFailure(kind, f"{where}{said}", retry_after(headers), retryable=again)
+    wait = retry_after(headers)
+    if wait is not None and wait > LONGEST_WISH:
+        said = f"{said[: MESSAGE_LENGTH // 2]} (it asks to wait {wait / 3600:.1f} h; tried again after an hour)"
+        wait = LONGEST_WISH
+    return ModelFailure(kind, f"{where}{said}", wait, retryable=again)
 
 
 def _told(body: object) -> tuple[str, str]:

@@ -54,6 +54,8 @@ class Past:
     """What that attempt's first event told."""
     started: str = ""
     whole: Whole | None = None
+    overloads: int = 0
+    """Attempts at this very request for which the model was too busy, as far as this host knows."""
 
     @classmethod
     def of_details(cls, details: tuple[str, ...]) -> Self:
@@ -128,6 +130,10 @@ class FlightFile:
         """The request is about to be sent."""
         self._note(asked=True)
 
+    def overloaded(self) -> None:
+        """The model was too busy to answer."""
+        self._note(overloaded=True)
+
     def started(self, usage: Usage, at: str) -> None:
         """The provider has begun to answer: from here on it bills."""
         self._note(started=usage.model_dump(mode="json"), at=at)
@@ -142,12 +148,14 @@ class FlightFile:
 
     def past(self) -> Past:
         """What the lines tell about this flight; lines of others only count as told and billed."""
-        is_told, billed, kept, usage, started = False, 0, list[str](), Usage(), ""
+        is_told, billed, overloads, kept, usage, started = False, 0, 0, list[str](), Usage(), ""
         whole: Whole | None = None
         for line in self._lines():
             is_ours = line.get("flight") == self.name
             if "asked" in line:
                 is_told, kept, usage, started = True, [], Usage(), ""
+            elif "overloaded" in line:
+                overloads += is_ours
             elif "started" in line:
                 billed += 1
                 usage, started = Usage.model_validate(line["started"]), str(line.get("at", ""))
@@ -156,7 +164,7 @@ class FlightFile:
             elif "whole" in line:
                 billed = 0
                 whole = Whole.model_validate(line["whole"]) if is_ours else None
-        return Past(is_told, billed, tuple(kept), usage, started, whole)
+        return Past(is_told, billed, tuple(kept), usage, started, whole, overloads=overloads)
 
     def _note(self, **what: JsonValue) -> None:
         # The newline in front parts it from a line that a killed writer left torn.

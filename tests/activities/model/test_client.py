@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from activities.model.client import AnthropicEndpoint
+from activities.model.client import CLIENTS_HELD, AnthropicEndpoint
 from activities.model.events import EventDecoder
 from activities.model.failures import ModelFailure
 from tests.fakes.model_stage import open_stage
@@ -47,6 +47,23 @@ async def _answering(text: str) -> AsyncIterator[str]:
     server = await asyncio.start_server(answer, "127.0.0.1")
     async with server:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+
+
+async def test_connections_of_old_keys_are_given_back_but_not_under_a_stream() -> None:
+    async with rehearse(Scenario.model_validate({"replies": ["a"], "fallback": "after"})) as model:
+        environment = {"ANTHROPIC_BASE_URL": model.url, "ANTHROPIC_API_KEY": "first"}
+        endpoint = AnthropicEndpoint(environment)
+        body = b'{"model": "m", "max_tokens": 9, "stream": true, "messages": [{"role": "user", "content": "hi"}]}'
+        async with endpoint.stream(body, "") as first:
+            begun = await anext(first)
+            for number in range(2 * CLIENTS_HELD):
+                environment["ANTHROPIC_API_KEY"] = f"key-{number}"
+                async with endpoint.stream(body, "") as other:
+                    assert [event async for event in other][-1]["type"] == "message_stop"
+            rest = [event async for event in first]
+        assert (begun["type"], rest[-1]["type"]) == ("message_start", "message_stop")
+        assert endpoint.clients == CLIENTS_HELD
+        await endpoint.close()
 
 
 async def test_without_key_and_base_url_one_line_says_what_to_set(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from activities.model.failures import ModelFailure, backoff, event_failure, masked, retry_after
 from tests.fakes.model_stage import model_stage
+from tests.fakes.world import SilentBeat
 from workflows.contracts.errors import FailureKind
 
 K = FailureKind
@@ -70,6 +71,27 @@ def test_retry_after_is_read_as_seconds_milliseconds_or_date() -> None:
     assert 55 <= (retry_after({"retry-after": later}) or 0) <= 60
     assert retry_after({"retry-after": "soon"}) is None
     assert retry_after({}) is None
+
+
+async def test_a_wish_to_wait_for_days_is_an_hour_and_told(tmp_path: Path) -> None:
+    fault = {"status": 429, "retry_after": 200_000}
+    async with model_stage(tmp_path, {"replies": [{"content": "a", "faults": [fault]}]}) as stage:
+        with pytest.raises(ModelFailure, match=r"asks to wait 55\.6 h; tried again after an hour") as failed:
+            await stage.ask()
+    assert (failed.value.retry_after, failed.value.retryable) == (3600, True)
+
+
+@pytest.mark.parametrize(("overloads", "final"), [(2, [False, False, True]), (0, [False, False, False])])
+async def test_only_overloads_count_until_another_model_is_asked(
+    tmp_path: Path, overloads: int, final: list[bool]
+) -> None:
+    faults = [{"status": 500}, {"status": 529}, {"status": 529}]
+    async with model_stage(tmp_path, {"replies": [{"content": "a", "faults": faults}]}) as stage:
+        request = stage.request.model_copy(update={"overloads": overloads})
+        for attempt in (1, 2, 3):
+            with pytest.raises(ModelFailure):
+                await stage.ask(request, SilentBeat(attempt=attempt))
+        assert [bool(event.get("final")) for event in stage.told("model_retry")] == final
 
 
 def test_keys_are_masked_by_value_and_by_look() -> None:
