@@ -17,19 +17,26 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from temporalio.client import WorkflowFailureError
+from temporalio.client import Client, WorkflowFailureError, WorkflowHandle
+from temporalio.exceptions import ApplicationError
 
 from activities.stores.home import Home
 from tests.fakes.rig import Rig, Talk, Told, played, rig
+from tests.fakes.stand_ins import Stand, bare_engine, failing
 from tests.fakes.waiting import eventually_async
+from workflows.contracts.errors import FailureKind
+from workflows.contracts.model import MOST_CALLS, CallRef
 from workflows.contracts.permissions import Mode
-from workflows.contracts.session import SetMode, Snapshot
+from workflows.contracts.session import ArchiveRequest, SessionResult, SetMode, Snapshot
 from workflows.contracts.settings import Thresholds
+from workflows.contracts.tools import EndRequest, ToolRequest
 from workflows.session import SessionWorkflow
 
 HISTORIES = Path(__file__).parent / "histories"
 
+Handle = WorkflowHandle[SessionWorkflow, SessionResult]
 Play = Callable[[Rig, Path], Awaitable[Talk]]
+Staged = Callable[[Stand], Awaitable[Handle]]
 
 
 def _bash(command: str) -> Told:
@@ -168,6 +175,70 @@ async def _killed(rig: Rig, box: Path) -> Talk:
         return talk
 
 
+async def _gone_host(stand: Stand) -> Handle:
+    stand.calls, began = (CallRef(tool="Bash"),), asyncio.Event()
+
+    async def die(_request: ToolRequest) -> None:
+        began.set()
+        raise ApplicationError("the host is going")
+
+    stand.on_tool = die
+    async with stand.on_host():
+        handle = await stand.start(once=False, end_patience=2)
+        await began.wait()
+    await stand.close(handle)
+    await handle.result()
+    return handle
+
+
+async def _late_roll(stand: Stand) -> Handle:
+    stand.calls = (CallRef(tool="Read", beside=True),) * 30
+
+    async def full(_request: ArchiveRequest) -> None:
+        if not stand.asked[1:]:
+            raise ApplicationError("planted", type=FailureKind.DISK_FULL)
+
+    stand.on_archive = full
+    return await _ended(stand, roll_events=20, side_by_side=5)
+
+
+async def _many_calls(stand: Stand) -> Handle:
+    stand.calls, stand.beyond = (CallRef(tool="Read", beside=True),) * MOST_CALLS, 9
+    return await _ended(stand, side_by_side=64)
+
+
+async def _lost_call(stand: Stand) -> Handle:
+    stand.calls = (CallRef(tool="Read", beside=True),) * 2
+
+    async def fail(request: ToolRequest | EndRequest) -> None:
+        if request.place:
+            raise ApplicationError("planted", type=FailureKind.BUG, non_retryable=True)
+
+    stand.on_tool, stand.on_end = fail, fail
+    return await _ended(stand)
+
+
+async def _unwritten(stand: Stand) -> Handle:
+    stand.on_settle, stand.on_archive = (failing(FailureKind.BUG, 1, for_good=True) for _ in range(2))
+    return await _ended(stand)
+
+
+async def _ended(stand: Stand, **thresholds: Any) -> Handle:  # Any: as Thresholds takes them
+    async with stand.on_host():
+        handle = await stand.start(**thresholds)
+        await handle.result()
+        return handle
+
+
+STAGED: dict[str, Staged] = {
+    "gone-host": _gone_host,
+    "late-roll": _late_roll,
+    "many-calls": _many_calls,
+    "lost-call": _lost_call,
+    "unwritten": _unwritten,
+}
+"""Paths that only faults of hosts and stores lead to, played with activities that make them."""
+
 KINDS: dict[str, Play] = {
     "plain": _plain,
     "tools": _tools,
@@ -188,21 +259,28 @@ async def record(names: list[str]) -> None:
     """Play these kinds and write a file for each of their runs."""
     root = Path(tempfile.mkdtemp(prefix="perdure-"))
     try:
-        async with rig(Home(root / "home")) as engine:
-            for name in names:
-                box = root / name
-                box.mkdir()
-                talk = await KINDS[name](engine, box)
-                await _keep(engine, talk, name)
+        if played_on_rig := [name for name in names if name in KINDS]:
+            async with rig(Home(root / "home")) as engine:
+                for name in played_on_rig:
+                    box = root / name
+                    box.mkdir()
+                    await _keep(engine.client, (await KINDS[name](engine, box)).handle, name)
+        if staged := [name for name in names if name in STAGED]:
+            home = Home(root / "bare")
+            async with bare_engine(home) as client:
+                for name in staged:
+                    stand = Stand(client, home)
+                    async with stand.shared():
+                        await _keep(client, await STAGED[name](stand), name)
     finally:
         shutil.rmtree(root, ignore_errors=True)
 
 
-async def _keep(engine: Rig, talk: Talk, name: str) -> None:
-    run, number = talk.handle.first_execution_run_id or "", 0
+async def _keep(client: Client, played: Handle, name: str) -> None:
+    run, number = played.first_execution_run_id or "", 0
     while run:
         number += 1
-        history = await engine.client.get_workflow_handle(talk.handle.id, run_id=run).fetch_history()
+        history = await client.get_workflow_handle(played.id, run_id=run).fetch_history()
         told = _cleaned(json.loads(history.to_json()))
         path = HISTORIES / f"{name}-{number}.json.gz"
         path.write_bytes(gzip.compress(json.dumps(told, separators=(",", ":")).encode(), mtime=0))
@@ -223,4 +301,4 @@ def _cleaned(value: Any) -> Any:  # Any: JSON
 if __name__ == "__main__":
     HISTORIES.mkdir(exist_ok=True)
     known = {path.name.rpartition("-")[0] for path in HISTORIES.glob("*.json.gz")}
-    asyncio.run(record(sys.argv[1:] or [name for name in KINDS if name not in known]))
+    asyncio.run(record(sys.argv[1:] or [name for name in (*KINDS, *STAGED) if name not in known]))

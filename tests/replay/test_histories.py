@@ -7,7 +7,7 @@ import pytest
 from temporalio.client import WorkflowHistory
 from temporalio.worker import Replayer
 
-from tests.replay.record import HISTORIES, KINDS
+from tests.replay.record import HISTORIES, KINDS, STAGED
 from worker.assemble import workflow_runner
 from worker.connection import CONVERTER
 from workflows.catalog import WORKFLOWS
@@ -23,5 +23,5 @@ async def test_a_recorded_history_replays(path: Path) -> None:
 
 
 def test_each_kind_of_session_is_recorded() -> None:
-    assert {path.name.rpartition("-")[0] for path in FILES} >= {*KINDS}
+    assert {path.name.rpartition("-")[0] for path in FILES} >= {*KINDS, *STAGED}
     assert (HISTORIES / "roll-2.json.gz").exists()
