@@ -39,6 +39,23 @@ class Tail:
     """Since the last full page."""
 
 
+@dataclass(frozen=True)
+class Growth:
+    """What one append adds to a chain, made but perhaps not written yet."""
+
+    head: str
+    """The new head."""
+    entries: tuple[bytes, ...] = ()
+    """Oldest first."""
+    pages: tuple[bytes, ...] = ()
+    """Those that are due after them."""
+
+    def links(self) -> tuple[Link, ...]:
+        """The entries as a reader of the store finds them."""
+        named = ((digest_of(data), data) for data in self.entries)
+        return tuple(Link(digest, parsed_entry(digest, data)) for digest, data in named)
+
+
 class Transcript:
     """The chains in one object store. The same values give the same bytes under the same name."""
 
@@ -48,15 +65,24 @@ class Transcript:
 
     async def append(self, head: str, at: str, bodies: Sequence[Body]) -> str:
         """Write one entry for each body behind `head`; the new head, once everything before it is kept."""
+        return await self.write(await self.grown(head, at, bodies))
+
+    async def grown(self, head: str, at: str, bodies: Sequence[Body]) -> Growth:
+        """What `append` writes; its head may be told to nobody before `write` has ended."""
         tail = await self._tail(head)
-        objects: list[bytes] = []
+        entries: list[bytes] = []
+        pages: list[bytes] = []
         for body in bodies:
-            data = Entry(n=tail.n, parent=tail.head, page=tail.page, at=at, body=body).encoded()
-            objects.append(data)
-            tail = _grown(tail, digest_of(data), objects)
-        await asyncio.gather(*(self._store.put(data) for data in objects))
+            entries.append(Entry(n=tail.n, parent=tail.head, page=tail.page, at=at, body=body).encoded())
+            tail = _grown(tail, digest_of(entries[-1]), pages)
+        # Only names: whoever appends behind this head writes these objects first, or beside its own.
         self._remember(tail)
-        return tail.head
+        return Growth(tail.head, tuple(entries), tuple(pages))
+
+    async def write(self, growth: Growth) -> str:
+        """Keep what was made, side by side; the new head."""
+        await asyncio.gather(*(self._store.put(data) for data in (*growth.entries, *growth.pages)))
+        return growth.head
 
     async def entry(self, digest: str) -> Entry:
         """One entry. Raises StoreError or ChainError."""

@@ -53,12 +53,16 @@ class AnthropicEndpoint:
         self._clients: dict[tuple[str, ...], Client] = {}
         self._busy: Counter[tuple[str, ...]] = Counter()
         self._loading = asyncio.Lock()
+        self._is_loaded = False
 
     async def warm(self) -> None:
         """Import the SDK in a thread: it takes one to three seconds, and the first request needs it."""
+        if self._is_loaded:
+            return
         async with self._loading:
             await asyncio.to_thread(importlib.import_module, "anthropic")
             await asyncio.to_thread(importlib.import_module, "anthropic.types")
+        self._is_loaded = True
 
     async def close(self) -> None:
         """Give all connections back."""

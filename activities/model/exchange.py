@@ -1,52 +1,36 @@
 """One request to the model, from what waits to the assistant entry."""
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
-
-from pydantic import TypeAdapter
 
 from activities.model.failures import ModelFailure, backoff, masked
 from activities.model.flight import Flight, FlightFile, Past, Whole
+from activities.model.kept import Kept, is_text, is_worth, recalled, written
 from activities.model.live import LiveFeed
 from activities.model.prices import cost_of
 from activities.model.request import Asking, body_bytes, head_bytes, is_thoughtless
 from activities.model.rooms import Rooms
 from activities.model.stream import Ended, Reply, receive
 from activities.model.views import View, ViewCache
-from activities.model.waiting import append_waiting, prompt_text
-from activities.stores.objects import get_many
+from activities.model.waiting import prompt_text, waiting_entries
+from activities.transcript import Growth
 from activities.world import World
-from workflows.contracts.errors import FailureKind, StoreError
+from workflows.contracts.errors import FailureKind
 from workflows.contracts.events import ExchangeEnded, ExchangeStarted, Happened, ModelRetry, Superseded, TurnStarted
-from workflows.contracts.messages import Block, Role, Text, ToolUse
+from workflows.contracts.messages import Block, Role, ToolUse
 from workflows.contracts.model import CallRef, ModelReply, ModelRequest, StopReason, Usage
 from workflows.contracts.settings import SessionContext
-from workflows.contracts.transcript import MessageBody, canonical
+from workflows.contracts.transcript import MessageBody, digest_of
 
 NO_JSON = "its input is no valid JSON"
 PROMPT_SHOWN = 4 * 1024
 NAME_LENGTH = 128
 
-_BLOCK: TypeAdapter[Block] = TypeAdapter(Block)
-
-
-@dataclass
-class Kept:
-    """The complete blocks of one reply, stored one by one as they end."""
-
-    blocks: list[Block] = field(default_factory=list)
-    digests: list[str] = field(default_factory=list)
-    started: str = ""
-    """When the provider began to answer; empty while it has not."""
-    cap: int = 0
-    """Output cap that was sent."""
-
-    @property
-    def is_worth(self) -> bool:
-        """A text or a call is among them: the request is not made again."""
-        return any(isinstance(block, ToolUse) or _is_text(block) for block in self.blocks)
+Said = tuple[Whole, Sequence[Block]]
+"""A reply that counts, and its blocks."""
 
 
 @dataclass(frozen=True)
@@ -65,58 +49,79 @@ class Exchange:
 
     async def reply(self) -> ModelReply:
         """The reply that counts. Raises ModelFailure, whose delay watchers have been told; StoreError, ChainError."""
-        head = await append_waiting(self.world, self.request)
+        waiting = await waiting_entries(self.world, self.request)
+        async with self._writing(waiting) as writing:
+            try:
+                said = await self._recalled() or await self._resumed() or await self._asked(waiting)
+            except ModelFailure as failure:
+                raise self._told(failure) from None
+            new, _ = await asyncio.gather(self._append(waiting.head, said), writing)
+        return self._replied(new, said)
+
+    @asynccontextmanager
+    async def _writing(self, waiting: Growth) -> AsyncIterator[asyncio.Future[str]]:
+        """What waits is written beside the request: its head is told to nobody before both are kept."""
+        writing = asyncio.ensure_future(self.world.transcript.write(waiting))
         try:
-            whole = self.past.whole or await self._resumed() or await self._asked(head)
-        except ModelFailure as failure:
-            raise self._told(failure) from None
-        return await self._written(head, whole)
+            if self.attempt > 1:
+                # A disk that took nothing the last time shall not cost another reply.
+                await writing
+            yield writing
+        finally:
+            await asyncio.wait({writing})
+            # Whatever ended the block counts; the next attempt writes it again.
+            if not writing.cancelled():
+                writing.exception()
 
     @property
     def _asking(self) -> Asking:
         return Asking.of(self.request, self.context)
 
-    async def _resumed(self) -> Whole | None:
-        """What an attempt that died had complete, as a reply that was cut off; None when that is worth nothing."""
-        try:
-            stored = await get_many(self.world.store, self.past.kept)
-        except StoreError:
-            # Only a hint from another host or disk: without it the model is asked again.
-            return None
-        kept = Kept([_BLOCK.validate_json(data) for data in stored], list(self.past.kept), self.past.started)
-        if not kept.is_worth:
-            return None
-        return self._cut_off(kept, self.past.usage, max(1, self.past.billed))
+    async def _recalled(self) -> Said | None:
+        """The whole reply of an attempt that died before its report."""
+        whole = self.past.whole
+        blocks = None if whole is None else await recalled(self.world.store, self.past, whole.blocks)
+        return None if whole is None or blocks is None else (whole, blocks)
 
-    async def _asked(self, head: str) -> Whole:
-        view = await self._view(head)
+    async def _resumed(self) -> Said | None:
+        """What an attempt that died had complete, as a reply that was cut off; None when that is worth nothing."""
+        past = self.past
+        blocks = await recalled(self.world.store, past, past.kept)
+        if blocks is None or not is_worth(blocks):
+            return None
+        return self._cut_off(blocks, past.started, past.usage, max(1, past.lost))
+
+    async def _asked(self, waiting: Growth) -> Said:
+        view = await self._view(waiting)
         await self._tell_start()
         self.file.asked()
-        kept = Kept()
+        kept = Kept(self.world.store, self.file, lambda digests: self.flight.say(self.past.lost + 1, digests))
         live = LiveFeed(self._publish, self.request, self.attempt)
         reply = Reply(live, lambda usage: self._started(kept, usage), lambda block: self._keep(kept, block))
         try:
             await self._received(view, kept, reply)
         except ModelFailure:
-            if not kept.is_worth:
+            if not is_worth(kept.blocks):
                 raise
-            return self._cut_off(kept, reply.usage, self.past.billed + 1)
+            return await self._broken(kept, reply)
         except asyncio.CancelledError:
             if not reply.is_stopped:
                 return await self._ended_early(kept, reply)
         finally:
             self.flight.is_landing = True
             live.flush()
-        return await self._complete(kept, reply)
+            await kept.stop()
+        return self._complete(kept, reply)
 
-    async def _view(self, head: str) -> View:
-        world = self.world
-        return await self.views.at(self.request.session, self._asking.model, head, world.transcript, world.store)
+    async def _view(self, waiting: Growth) -> View:
+        world, request = self.world, self.request
+        chain = (request.head, waiting.links())
+        return await self.views.at(request.session, self._asking.model, *chain, world.transcript, world.store)
 
     async def _received(self, view: View, kept: Kept, reply: Reply) -> None:
         """Take the reply; a refusal that tells how much output fits is followed by a request that asks for no more."""
         settings, asking = self.context.settings, self._asking
-        may_think = not asking.thinking or not is_thoughtless(view.messages)
+        may_think = not asking.thinking or not is_thoughtless(view.recent)
         size = view.size + len(head_bytes(self.context, asking))
         for is_last in (False, False, True):
             fitting = self.rooms.fitted(asking, settings.base_url, settings.window, size)
@@ -130,27 +135,28 @@ class Exchange:
                 if is_last or kept.started or not self.rooms.learn(*told):
                     raise
 
-    async def _ended_early(self, kept: Kept, reply: Reply) -> Whole:
+    async def _ended_early(self, kept: Kept, reply: Reply) -> Said:
         """The person interrupted: what was said so far stays said."""
         if not self.flight.is_unwanted:
             raise asyncio.CancelledError
         if (partial := reply.partial_text()) is not None:
-            await self._keep(kept, partial)
-        if not kept.is_worth:
+            self._keep(kept, partial)
+        if not is_worth(kept.blocks):
             raise asyncio.CancelledError
-        return self._cut_off(kept, reply.usage, self.past.billed + 1)
+        return await self._broken(kept, reply)
+
+    async def _broken(self, kept: Kept, reply: Reply) -> Said:
+        # Not asked again, also if this worker and its host die now.
+        await kept.flush()
+        return self._cut_off(kept.blocks, kept.started, reply.usage, self.past.lost + 1)
 
     def _started(self, kept: Kept, usage: Usage) -> None:
         kept.started = _now()
         self.file.started(usage, kept.started)
-        self.flight.say(self.past.billed + 1, kept.digests)
+        self.flight.say(self.past.lost + 1, ())
 
-    async def _keep(self, kept: Kept, block: Block) -> None:
-        digest = await self._put(block)
-        kept.blocks.append(block)
-        kept.digests.append(digest)
-        self.file.kept(digest)
-        self.flight.say(self.past.billed + 1, kept.digests)
+    def _keep(self, kept: Kept, block: Block) -> None:
+        kept.add(block)
         if isinstance(block, ToolUse):
             self._start_early(kept, block)
 
@@ -160,10 +166,7 @@ class Exchange:
         if beside.issuperset(uses):
             self.world.start_early(self.world, self.request, self.context, len(uses) - 1, use)
 
-    async def _put(self, block: Block) -> str:
-        return await self.world.store.put(canonical(block.model_dump(mode="json")))
-
-    async def _complete(self, kept: Kept, reply: Reply) -> Whole:
+    def _complete(self, kept: Kept, reply: Reply) -> Said:
         """The reply as the model ended it; a call that the output limit cut off is marked and never run."""
         stop = reply.stop or StopReason.END_TURN
         limit = _limit(stop, kept.cap)
@@ -172,33 +175,38 @@ class Exchange:
             last = ended[-1].block
             ended[-1] = Ended(last.model_copy(update={"input": {}, "cut_off": True}))
         whole = Whole(
-            blocks=tuple([await self._put(each.block) for each in ended]),
+            blocks=(),
             stop=stop,
             usage=reply.usage,
             is_counted=reply.is_counted,
             calls=self._refs(ended, limit),
-            unknown=self.past.billed + (not reply.is_counted),
+            unknown=self.past.lost + (not reply.is_counted),
             attempt=self.attempt,
             started=kept.started,
             ended=_now(),
         )
-        self.file.whole(whole)
-        return whole
+        return self._noted(whole, [each.block for each in ended])
 
-    def _cut_off(self, kept: Kept, usage: Usage, unknown: int) -> Whole:
+    def _cut_off(self, blocks: Sequence[Block], started: str, usage: Usage, unknown: int) -> Said:
         whole = Whole(
-            blocks=tuple(kept.digests),
+            blocks=(),
             stop=StopReason.CUT_OFF,
             usage=usage,
             is_counted=usage != Usage(),
-            calls=self._refs([Ended(block) for block in kept.blocks], ""),
+            calls=self._refs([Ended(block) for block in blocks], ""),
             unknown=unknown,
             attempt=self.attempt,
-            started=kept.started,
+            started=started,
             ended=_now(),
         )
-        self.file.whole(whole)
-        return whole
+        return self._noted(whole, blocks)
+
+    def _noted(self, whole: Whole, blocks: Sequence[Block]) -> Said:
+        """The reply with its blocks, both told to whoever comes if this worker dies before its entry is kept."""
+        data = [written(block) for block in blocks]
+        whole = whole.model_copy(update={"blocks": tuple(map(digest_of, data))})
+        self.file.whole(whole, data)
+        return whole, blocks
 
     def _refs(self, ended: Sequence[Ended], limit: str) -> tuple[CallRef, ...]:
         beside = {spec.name for spec in self.context.tools if spec.may_run_beside_others}
@@ -212,27 +220,32 @@ class Exchange:
             if isinstance(each.block, ToolUse)
         )
 
-    async def _written(self, head: str, whole: Whole) -> ModelReply:
+    async def _append(self, head: str, said: Said) -> str:
         """Write the assistant entry; repeated, it writes the same."""
-        model, request = self._asking.model, self.request
-        blocks = tuple(_BLOCK.validate_json(data) for data in await get_many(self.world.store, whole.blocks))
-        cost = cost_of(model, whole.usage) if whole.is_counted else None
+        (whole, blocks), request = said, self.request
         body = MessageBody(
             role=Role.ASSISTANT,
-            blocks=blocks,
+            blocks=tuple(blocks),
             turn=request.turn,
             exchange=request.exchange,
-            model=model,
+            model=self._asking.model,
             stop=whole.stop,
             usage=whole.usage if whole.is_counted else None,
-            cost=cost,
+            cost=self._cost(whole),
             unknown=whole.unknown,
             discards=request.discards,
             attempt=whole.attempt,
             started=whole.started,
             ended=whole.ended,
         )
-        new = await self.world.transcript.append(head, request.at, [body])
+        return await self.world.transcript.append(head, request.at, [body])
+
+    def _cost(self, whole: Whole) -> int | None:
+        return cost_of(self._asking.model, whole.usage) if whole.is_counted else None
+
+    def _replied(self, new: str, said: Said) -> ModelReply:
+        """What history takes, once all is kept."""
+        (whole, blocks), model, cost = said, self._asking.model, self._cost(said[0])
         calls = len(whole.calls)
         self._publish(ExchangeEnded(stop=whole.stop, usage=whole.usage, cost=cost, head=new, calls=calls))
         return ModelReply(
@@ -241,7 +254,7 @@ class Exchange:
             calls=whole.calls,
             usage=whole.usage,
             cost=cost,
-            is_empty=not any(isinstance(block, ToolUse) or _is_text(block) for block in blocks),
+            is_empty=not any(isinstance(block, ToolUse) or is_text(block) for block in blocks),
             unknown=whole.unknown,
             model="" if model == self.context.settings.model else model,
         )
@@ -251,7 +264,7 @@ class Exchange:
         if request.prompt and not self.past.is_told and not request.discards:
             prompt = (await prompt_text(self.world, request)).encode()[:PROMPT_SHOWN].decode("utf-8", "ignore")
             self._publish(TurnStarted(prompt=prompt))
-        if self.past.billed:
+        if self.past.lost:
             self._publish(Superseded(reason="the attempt before broke off"))
         elif request.discards and not self.past.is_told:
             reason = "the output limit cut the reply off; it is asked again with a higher one"
@@ -278,10 +291,6 @@ class Exchange:
     def _publish(self, event: Happened) -> None:
         where = {"turn": self.request.turn, "exchange": event.exchange or self.request.exchange}
         self.world.publish(self.request.session, event.model_copy(update={**where, "attempt": self.attempt}))
-
-
-def _is_text(block: Block) -> bool:
-    return isinstance(block, Text) and bool(block.text.strip())
 
 
 def _is_cut(ended: Ended) -> bool:

@@ -4,7 +4,7 @@ import asyncio
 import fcntl
 import json
 import os
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field
@@ -54,8 +54,15 @@ class Past:
     """What that attempt's first event told."""
     started: str = ""
     whole: Whole | None = None
+    blocks: Mapping[str, bytes] = field(default_factory=dict)
+    """Complete blocks that this host's file holds, by digest; others are in the store."""
     overloads: int = 0
     """Attempts at this very request for which the model was too busy, as far as this host knows."""
+
+    @property
+    def lost(self) -> int:
+        """Attempts that were billed for nothing when not even the whole reply can be had any more."""
+        return self.billed + (self.whole.unknown + self.whole.is_counted if self.whole else 0)
 
     @classmethod
     def of_details(cls, details: tuple[str, ...]) -> Self:
@@ -125,6 +132,7 @@ class FlightFile:
         self.descriptor = descriptor
         self.path = path
         self.name = name
+        self._held = set[str]()
 
     def asked(self) -> None:
         """The request is about to be sent."""
@@ -138,21 +146,28 @@ class FlightFile:
         """The provider has begun to answer: from here on it bills."""
         self._note(started=usage.model_dump(mode="json"), at=at)
 
-    def kept(self, digest: str) -> None:
-        """A complete block is in the store."""
+    def kept(self, digest: str, data: bytes) -> None:
+        """A block is complete."""
+        self._hold(digest, data)
         self._note(kept=digest)
 
-    def whole(self, whole: Whole) -> None:
+    def whole(self, whole: Whole, blocks: Sequence[bytes]) -> None:
         """The reply is complete, or will not become more complete."""
+        for digest, data in zip(whole.blocks, blocks, strict=True):
+            self._hold(digest, data)
         self._note(whole=whole.model_dump(mode="json"))
 
     def past(self) -> Past:
         """What the lines tell about this flight; lines of others only count as told and billed."""
         is_told, billed, overloads, kept, usage, started = False, 0, 0, list[str](), Usage(), ""
         whole: Whole | None = None
+        blocks: dict[str, bytes] = {}
         for line in self._lines():
             is_ours = line.get("flight") == self.name
-            if "asked" in line:
+            if "block" in line:
+                data = str(line["block"]).encode("utf-8", "replace")
+                blocks[digest_of(data)] = data
+            elif "asked" in line:
                 is_told, kept, usage, started = True, [], Usage(), ""
             elif "overloaded" in line:
                 overloads += is_ours
@@ -164,7 +179,14 @@ class FlightFile:
             elif "whole" in line:
                 billed = 0
                 whole = Whole.model_validate(line["whole"]) if is_ours else None
-        return Past(is_told, billed, tuple(kept), usage, started, whole, overloads=overloads)
+        self._held.update(blocks)
+        return Past(is_told, billed, tuple(kept), usage, started, whole, blocks, overloads=overloads)
+
+    def _hold(self, digest: str, data: bytes) -> None:
+        # With its bytes: the worker may die before they are in the store, and this file outlives it.
+        if digest not in self._held:
+            self._held.add(digest)
+            self._note(block=data.decode("utf-8"))
 
     def _note(self, **what: JsonValue) -> None:
         # The newline in front parts it from a line that a killed writer left torn.

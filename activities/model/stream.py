@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
@@ -57,9 +57,7 @@ class Ended:
 class Reply:
     """One reply as it comes in."""
 
-    def __init__(
-        self, live: LiveFeed, on_start: Callable[[Usage], None], on_block: Callable[[Block], Awaitable[None]]
-    ) -> None:
+    def __init__(self, live: LiveFeed, on_start: Callable[[Usage], None], on_block: Callable[[Block], None]) -> None:
         self.usage = Usage()
         self.is_counted = False
         self.stop: StopReason | None = None
@@ -72,25 +70,25 @@ class Reply:
         self._ids = set[str]()
         self._held: Block | None = None
 
-    async def take(self, event: Json) -> None:
+    def take(self, event: Json) -> None:
         """One event of the stream. Raises ModelFailure for an error that the provider tells inside it."""
         match event.get("type"):
             case "message_start":
                 self._count(_object(event.get("message")).get("usage"))
                 self._on_start(self.usage)
             case "content_block_start":
-                await self._release()
+                self._release()
                 self._open[_index(event)] = Piece(_object(event.get("content_block")))
             case "content_block_delta":
                 self._grow(_index(event), _object(event.get("delta")))
             case "content_block_stop":
-                await self._close(_index(event))
+                self._close(_index(event))
             case "message_delta":
                 self.stop = _stop_reason(_object(event.get("delta")).get("stop_reason")) or self.stop
                 self._count(event.get("usage"))
             case "message_stop":
                 for index in sorted(self._open):
-                    await self._close(index)
+                    self._close(index)
                 self.is_stopped = True
             case "error":
                 raise event_failure(event)
@@ -110,7 +108,7 @@ class Reply:
             if kind != "input_json_delta":
                 self._live.add(index, text, is_thought=kind == "thinking_delta")
 
-    async def _close(self, index: int) -> None:
+    def _close(self, index: int) -> None:
         piece = self._open.pop(index, None)
         ended = _ended(piece) if piece else None
         if piece is None or ended is None:
@@ -120,7 +118,7 @@ class Reply:
         if ended.is_empty_call:
             self._held = ended.block
         elif not ended.is_no_json:
-            await self._on_block(ended.block)
+            self._on_block(ended.block)
         self._live.ended(index, piece.kind)
 
     def _told_apart(self, ended: Ended) -> Ended:
@@ -133,11 +131,11 @@ class Reply:
         self._ids.add(block.id)
         return replace(ended, block=block)
 
-    async def _release(self) -> None:
+    def _release(self) -> None:
         """A call without input is complete once another block follows it."""
         if self._held is not None:
             block, self._held = self._held, None
-            await self._on_block(block)
+            self._on_block(block)
 
     def _count(self, usage: object) -> None:
         if isinstance(usage, dict):
@@ -152,7 +150,7 @@ async def receive(endpoint: ModelEndpoint, body: bytes, base_url: str, idle_seco
         async with endpoint.stream(body, base_url) as events, watched(idle_seconds) as watch:
             async for event in events:
                 watch.silent = 0.0
-                await reply.take(event)
+                reply.take(event)
                 if reply.is_stopped:
                     await _drained(events)
                     break

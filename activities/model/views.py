@@ -15,6 +15,8 @@ from workflows.core.view import fold
 Messages = tuple[Message, ...]
 
 MOST_BYTES = 64 * 1024 * 1024
+_SETTLED_HELD = 3
+"""Settled messages that a further fold looks at: what the user said last, the reply before, and a beginning."""
 _FOLDED_IN_A_THREAD = 500
 """Entries from which a fold would be felt by the other activities of the worker."""
 
@@ -26,13 +28,16 @@ class View:
     head: str
     n: int
     """Place of the head in the chain."""
+    dropped: int
+    """Messages at the beginning that are held as bytes only."""
     settled: Messages
-    """The part of the view that no later entry changes; it ends with what a user said."""
+    """The end of the part that no later entry changes, from `dropped` on; it ends with what a user said."""
     tail: tuple[Entry, ...]
     """The entries behind it."""
-    messages: Messages
+    recent: Messages
+    """The view from `dropped` on: `settled` and what the tail makes of it."""
     written: tuple[bytes, ...]
-    """Each message as the API's JSON."""
+    """Each message of the whole view as the API's JSON."""
     size: int
     """Bytes of all of them."""
 
@@ -47,16 +52,24 @@ class ViewCache:
         """Entries that were read and folded so far."""
         self._views: OrderedDict[tuple[str, str], View] = OrderedDict()
 
-    async def at(self, session: str, model: str, head: str, transcript: Transcript, store: ObjectStore) -> View:
-        """The view at that head for that model: another model's thoughts are not shown to it.
+    async def at(
+        self,
+        session: str,
+        model: str,
+        head: str,
+        fresh: Sequence[Link],
+        transcript: Transcript,
+        store: ObjectStore,
+    ) -> View:
+        """The view for that model behind the fresh entries, which follow `head` and are perhaps not written yet.
 
-        Raises StoreError or ChainError where the chain cannot be read.
+        Another model's thoughts are not shown to it. Raises StoreError or ChainError where the chain cannot be read.
         """
         known = self._views.get((session, model))
-        links = None if known is None else await transcript.since(head, known.n, known.head)
+        links = None if known is None else await _behind(known, head, fresh, transcript)
         if links is None:
             # Another branch, or too far behind: read afresh.
-            known, links = None, await transcript.read(head)
+            known, links = None, [*await transcript.read(head), *fresh]
         view = await _grown(known, links, model, store)
         self.read_entries += len(links)
         self._remember((session, model), view)
@@ -71,21 +84,40 @@ class ViewCache:
             self.held_bytes -= self._views.popitem(last=False)[1].size
 
 
+async def _behind(known: View, head: str, fresh: Sequence[Link], transcript: Transcript) -> list[Link] | None:
+    """The entries that the known view lacks; None when it is no beginning of what is wanted."""
+    places = [place for place, link in enumerate(fresh) if link.digest == known.head]
+    if places:
+        return list(fresh[places[0] + 1 :])
+    links = await transcript.since(head, known.n, known.head)
+    return None if links is None else [*links, *fresh]
+
+
 async def _grown(known: View | None, links: Sequence[Link], model: str, store: ObjectStore) -> View:
     if known is not None and not links:
         return known
     entries = [*(known.tail if known else ()), *(_without_foreign_thoughts(link.entry, model) for link in links)]
-    before = known.settled if known else ()
+    dropped, before = (known.dropped, known.settled) if known else (0, ())
     if len(entries) > _FOLDED_IN_A_THREAD:
-        settled, messages, tail = await asyncio.to_thread(_folded, before, entries)
+        settled, recent, tail = await asyncio.to_thread(_folded, before, entries)
     else:
-        settled, messages, tail = _folded(before, entries)
-    kept = _same(known.messages, messages, len(before)) if known else 0
-    old = known.written[:kept] if known else ()
-    new = await as_api(messages[kept:], store)
-    size = known.size - sum(map(len, known.written[kept:])) if known else 0
+        settled, recent, tail = _folded(before, entries)
+    same = _same(known.recent, recent, len(before)) if known else 0
+    old = known.written[: dropped + same] if known else ()
+    new = await as_api(recent[same:], store)
+    size = known.size - sum(map(len, known.written[dropped + same :])) if known else 0
+    settling = max(0, len(settled) - _SETTLED_HELD)
     last = links[-1]
-    return View(last.digest, last.entry.n, settled, tail, messages, (*old, *new), size + sum(map(len, new)))
+    return View(
+        head=last.digest,
+        n=last.entry.n,
+        dropped=dropped + settling,
+        settled=settled[settling:],
+        tail=tail,
+        recent=recent[settling:],
+        written=(*old, *new),
+        size=size + sum(map(len, new)),
+    )
 
 
 def _folded(before: Messages, entries: Sequence[Entry]) -> tuple[Messages, Messages, tuple[Entry, ...]]:

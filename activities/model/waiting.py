@@ -3,6 +3,7 @@
 from pydantic import ValidationError
 
 from activities.stores.objects import get_many
+from activities.transcript import Growth
 from activities.world import World
 from workflows.contracts.errors import ChainError
 from workflows.contracts.messages import clean
@@ -11,15 +12,15 @@ from workflows.contracts.transcript import OutcomeBody
 from workflows.core.pending import bodies
 
 
-async def append_waiting(world: World, request: ModelRequest) -> str:
-    """Append it behind the head; the new head, the same for every attempt. Raises StoreError or ChainError."""
+async def waiting_entries(world: World, request: ModelRequest) -> Growth:
+    """Its entries behind the head, not written yet, the same for every attempt. Raises StoreError or ChainError."""
     digests = list(dict.fromkeys(request.waiting))
     read = dict(zip(digests, await get_many(world.store, digests), strict=True))
     outcomes = [_outcome(digest, read[digest]) for digest in request.waiting]
     prompt = await prompt_text(world, request)
     prompts = [prompt] if prompt else []
     entries = bodies(outcomes, prompts, request.hidden, turn=request.turn, exchange=request.exchange)
-    return await world.transcript.append(request.head, request.at, entries) if entries else request.head
+    return await world.transcript.grown(request.head, request.at, entries) if entries else Growth(request.head)
 
 
 async def prompt_text(world: World, request: ModelRequest) -> str:

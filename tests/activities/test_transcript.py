@@ -233,3 +233,18 @@ async def test_a_cold_read_of_5000_entries_from_a_slow_store_takes_no_more_than_
         if seconds[-1] <= 2:
             break
     assert min(seconds) <= 2
+
+
+async def test_what_is_made_before_it_is_written_is_what_a_reader_finds_then() -> None:
+    store = MemoryStore()
+    transcript = Transcript(store)
+    head = await transcript.append("", AT, _bodies(20))
+    before = dict(store.objects)
+    growth = await transcript.grown(head, AT, _bodies(200, first=20))
+    behind = await transcript.grown(growth.head, AT, _bodies(1, first=220))
+    assert store.objects == before
+    await transcript.write(behind)
+    await transcript.write(growth)
+    links = await Transcript(store).read(behind.head)
+    assert links[20:] == [*growth.links(), *behind.links()]
+    assert [link.entry.body for link in links] == _bodies(221)

@@ -1,4 +1,7 @@
-"""python -m tests.fakes.model_process FOLDER URL: another worker of the host that makes the stage's first request."""
+"""python -m tests.fakes.model_process FOLDER URL [stuck]: another worker of the host, making the stage's first request.
+
+The store of one that is stuck never ends a put.
+"""
 
 import asyncio
 import sys
@@ -10,6 +13,9 @@ from tests.fakes.model_stage import open_stage
 async def main() -> None:
     """Ask, and print the reply."""
     stage = await open_stage(Path(sys.argv[1]), None, sys.argv[2])
+    if "stuck" in sys.argv[3:]:
+        stage, store = stage.gated()
+        store.gate.clear()
     print((await stage.ask()).model_dump_json(), flush=True)
 
 

@@ -11,7 +11,9 @@ from activities.events import read_events
 from activities.model.call import ModelCalls
 from activities.model.client import AnthropicEndpoint
 from activities.stores.objects import FolderStore
+from activities.transcript import Transcript
 from activities.world import World
+from tests.fakes.stores import GatedStore
 from tests.fakes.world import SilentBeat, make_world
 from worker.rehearsal.scenario import Scenario
 from worker.rehearsal.server import Rehearsal, rehearse
@@ -88,6 +90,12 @@ class Stage:
         """The events of the feed, of one kind if asked."""
         events = read_events(self.world.home.events, SESSION)
         return [event for event in events if kind in {"", event["kind"]}]
+
+    def gated(self) -> "tuple[Stage, GatedStore]":
+        """The same stage, whose store can be closed and filled from now on."""
+        store = GatedStore(self.world.store)
+        world = replace(self.world, store=store, transcript=Transcript(store))
+        return replace(self, world=world, calls=ModelCalls()), store
 
     def another_worker(self) -> "Stage":
         """The same host seen by a worker that remembers nothing."""

@@ -19,13 +19,14 @@ from workflows.contracts.model import ModelReply, StopReason
 
 pytestmark = pytest.mark.journey
 
+CALL = {"tool": "Read", "input": {"path": "/a"}}
 SLOW = {"token_ms": 40, "chunk": 2}
 ROOT = Path(__file__).parents[3]
 
 
 @asynccontextmanager
-async def _worker(folder: Path, stage: Stage) -> AsyncIterator[Process]:
-    program = [sys.executable, "-m", "tests.fakes.model_process", str(folder), stage.model.url]
+async def _worker(folder: Path, stage: Stage, *how: str) -> AsyncIterator[Process]:
+    program = [sys.executable, "-m", "tests.fakes.model_process", str(folder), stage.model.url, *how]
     process = await asyncio.create_subprocess_exec(*program, cwd=ROOT, stdout=PIPE)
     try:
         yield process
@@ -85,3 +86,25 @@ async def test_a_worker_that_died_before_its_report_leaves_the_same_entry(tmp_pa
         asked = len(stage.model.requests)
     assert asked == 1
     assert ModelReply.model_validate_json(printed) == found
+
+
+async def test_a_worker_that_died_between_the_end_of_a_reply_and_its_first_put_has_lost_nothing(tmp_path: Path) -> None:
+    reply = {"content": [{"text": "complete"}, CALL]}
+    async with model_stage(tmp_path, {"replies": [reply]}) as stage, _worker(tmp_path, stage, "stuck") as worker:
+        await eventually_async(lambda: '"whole"' in _lines(stage), seconds=30)
+        worker.send_signal(signal.SIGKILL)
+        found = await stage.ask(beat=SilentBeat(attempt=2))
+        blocks, asked, shown = await stage.blocks(found), len(stage.model.requests), await stage.shown(found.head)
+    assert (found.stop, found.unknown, asked) == (StopReason.TOOL_USE, 0, 1)
+    assert [block.kind for block in blocks] == ["text", "tool_use"]
+    assert shown[0].blocks == (Text(text="list it"),)
+
+
+async def test_a_worker_that_died_before_a_complete_block_was_put_has_kept_it(tmp_path: Path) -> None:
+    reply = {"content": [{"text": "complete"}, {"text": "x" * 2_000}], "pacing": SLOW}
+    async with model_stage(tmp_path, {"replies": [reply]}) as stage, _worker(tmp_path, stage, "stuck") as worker:
+        await eventually_async(lambda: '"kept"' in _lines(stage), seconds=30)
+        worker.send_signal(signal.SIGKILL)
+        found = await stage.ask(beat=SilentBeat(attempt=2))
+        blocks, asked = await stage.blocks(found), len(stage.model.requests)
+    assert (found.stop, asked, blocks) == (StopReason.CUT_OFF, 1, (Text(text="complete"),))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from activities.model.request import as_api
 from activities.model.views import ViewCache
 from activities.stores.objects import MemoryStore
 from activities.transcript import Transcript
@@ -29,13 +30,18 @@ class Chain:
         self.head = await self.transcript.append(self.head, AT, bodies)
 
     async def written(self, session: str = "s", model: str = "m") -> list[bytes]:
-        view = await self.views.at(session, model, self.head, self.transcript, self.store)
+        view = await self.views.at(session, model, self.head, (), self.transcript, self.store)
+        return list(view.written)
+
+    async def written_early(self, *bodies: Body) -> list[bytes]:
+        """What is shown behind entries that are written only afterwards."""
+        growth = await self.transcript.grown(self.head, AT, bodies)
+        view = await self.views.at("s", "m", self.head, growth.links(), self.transcript, self.store)
+        self.head = await self.transcript.write(growth)
         return list(view.written)
 
     async def afresh(self) -> list[bytes]:
-        view = await ViewCache().at("s", "m", self.head, self.transcript, self.store)
-        assert view.messages == messages_of(link.entry for link in await self.transcript.read(self.head))
-        return list(view.written)
+        return await as_api(messages_of(link.entry for link in await self.transcript.read(self.head)), self.store)
 
 
 def user(*blocks: Block | str) -> MessageBody:
@@ -86,7 +92,11 @@ async def test_a_view_that_grew_equals_a_fold_of_the_whole_chain(seed: int) -> N
             said(Thinking(text="hm", signature="s")),
             said("a"),
         ]
-        await chain.add(*(body for body in bodies if chance.random() < 0.7))
+        chosen = [body for body in bodies if chance.random() < 0.7]
+        if chosen and chance.random() < 0.5:
+            assert await chain.written_early(*chosen) == await chain.afresh()
+            continue
+        await chain.add(*chosen)
         if chance.random() < 0.5:
             assert await chain.written() == await chain.afresh()
 
@@ -138,3 +148,23 @@ async def test_another_models_thoughts_are_not_shown() -> None:
     chain = Chain()
     await chain.add(user("go"), said(Thinking(text="hm", signature="s"), "a", model="other"), user("more"))
     assert [block["type"] for block in json.loads((await chain.written())[1])["content"]] == ["text"]
+
+
+async def test_of_a_long_conversation_only_the_end_is_held_as_messages() -> None:
+    chain = Chain()
+    await chain.add(user("go"))
+    for number in range(100):
+        await chain.add(*exchange(number))
+        view = await chain.views.at("s", "m", chain.head, (), chain.transcript, chain.store)
+        assert (len(view.recent) <= 5, len(view.tail) <= 4) == (True, True)
+    assert await chain.written() == await chain.afresh()
+
+
+async def test_entries_that_another_attempt_has_shown_already_are_not_read_again() -> None:
+    chain = Chain()
+    await chain.add(user("go"), said("a"))
+    growth = await chain.transcript.grown(chain.head, AT, [user("more"), user("and more")])
+    for shown in (growth.links()[:1], growth.links(), growth.links()):
+        view = await chain.views.at("s", "m", chain.head, shown, chain.transcript, chain.store)
+        assert view.head == shown[-1].digest
+    assert chain.views.read_entries == 4
