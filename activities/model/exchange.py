@@ -21,7 +21,7 @@ from activities.world import World
 from workflows.contracts.errors import FailureKind
 from workflows.contracts.events import ExchangeEnded, ExchangeStarted, Happened, ModelRetry, Superseded, TurnStarted
 from workflows.contracts.messages import Block, Role, ToolUse
-from workflows.contracts.model import CallRef, ModelReply, ModelRequest, StopReason, Usage
+from workflows.contracts.model import MOST_CALLS, CallRef, ModelReply, ModelRequest, StopReason, Usage
 from workflows.contracts.settings import SessionContext
 from workflows.contracts.transcript import MessageBody, digest_of
 
@@ -162,6 +162,8 @@ class Exchange:
 
     def _start_early(self, kept: Kept, use: ToolUse) -> None:
         uses = [block.name for block in kept.blocks if isinstance(block, ToolUse)]
+        if len(uses) > MOST_CALLS:
+            return
         beside = {spec.name for spec in self.context.tools if spec.may_run_beside_others}
         if beside.issuperset(uses):
             self.world.start_early(self.world, self.request, self.context, len(uses) - 1, use)
@@ -251,7 +253,8 @@ class Exchange:
         return ModelReply(
             head=new,
             stop=whole.stop,
-            calls=whole.calls,
+            calls=whole.calls[:MOST_CALLS],
+            beyond=max(0, calls - MOST_CALLS),
             usage=whole.usage,
             cost=cost,
             is_empty=not any(isinstance(block, ToolUse) or is_text(block) for block in blocks),

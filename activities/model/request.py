@@ -51,7 +51,8 @@ class Asking:
     def of(cls, request: ModelRequest, context: SessionContext) -> "Asking":
         """The session's own figures, where the request names no others."""
         settings = context.settings
-        cap = request.max_tokens or settings.max_tokens
+        # A session may ask for more from the start than a reply that was cut off is given.
+        cap = max(request.max_tokens, settings.max_tokens)
         thinking = settings.thinking_tokens if settings.thinking_tokens >= LEAST_THINKING else 0
         return cls(request.model or settings.model, cap + thinking, thinking)
 

@@ -8,8 +8,9 @@ from activities.world import World
 from workflows.contracts.errors import ChainError
 from workflows.contracts.messages import clean
 from workflows.contracts.model import ModelRequest
-from workflows.contracts.transcript import OutcomeBody
+from workflows.contracts.transcript import MessageBody, OutcomeBody
 from workflows.core.pending import bodies
+from workflows.core.unstored import Unstored
 
 
 async def waiting_entries(world: World, request: ModelRequest) -> Growth:
@@ -17,6 +18,8 @@ async def waiting_entries(world: World, request: ModelRequest) -> Growth:
     digests = list(dict.fromkeys(request.waiting))
     read = dict(zip(digests, await get_many(world.store, digests), strict=True))
     outcomes = [_outcome(digest, read[digest]) for digest in request.waiting]
+    if request.entry:
+        outcomes = sorted([*outcomes, *await _unstored(world, request)], key=lambda body: body.place)
     prompt = await prompt_text(world, request)
     prompts = [prompt] if prompt else []
     entries = bodies(outcomes, prompts, request.hidden, turn=request.turn, exchange=request.exchange)
@@ -28,6 +31,14 @@ async def prompt_text(world: World, request: ModelRequest) -> str:
     if not request.prompt:
         return ""
     return clean((await world.store.get(request.prompt)).decode("utf-8", "replace"))
+
+
+async def _unstored(world: World, request: ModelRequest) -> list[OutcomeBody]:
+    """Outcomes of calls that stored none: their end was seen by nobody, or the reply made too many."""
+    reply = (await world.transcript.entry(request.entry)).body
+    exchange = reply.exchange if isinstance(reply, MessageBody) else 0
+    where = Unstored(request.turn, exchange, request.at, lost=request.lost, beyond=request.beyond)
+    return where.outcomes(reply)
 
 
 def _outcome(digest: str, data: bytes) -> OutcomeBody:

@@ -67,6 +67,7 @@ def test_the_request_names_another_cap_and_model_when_it_is_given_one() -> None:
     given = context(model="m", max_tokens=5)
     assert asking(given) == Asking("m", 5, 0)
     assert asking(given, model="n", max_tokens=9) == Asking("n", 9, 0)
+    assert asking(given, max_tokens=3) == Asking("m", 5, 0), "a higher cap of the session is never lowered"
 
 
 def test_a_thinking_budget_comes_on_top_of_the_output_cap() -> None:
