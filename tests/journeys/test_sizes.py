@@ -10,8 +10,12 @@ from temporalio.client import WorkflowFailureError
 from temporalio.exceptions import ApplicationError
 
 from tests.fakes.rig import Rig, Talk, played
+from workflows.contracts.audit import Line
 from workflows.contracts.errors import FailureKind
+from workflows.contracts.model import MOST_CALLS
 from workflows.contracts.session import TurnEnd
+from workflows.contracts.tools import CallStatus
+from workflows.core.audit_checks import check_calls
 
 pytestmark = [pytest.mark.journey, pytest.mark.asyncio(loop_scope="module")]
 
@@ -99,3 +103,16 @@ async def test_a_missing_folder_ends_the_session_with_one_sentence(rig: Rig, tmp
         await talk.result(20)
     assert isinstance(failure.value.cause, ApplicationError)
     assert "missing" in failure.value.cause.message
+
+
+async def test_a_reply_with_more_calls_than_are_run_is_answered_call_by_call(rig: Rig, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("alpha\n")
+    calls = [{"tool": "Read", "input": {"file_path": "a.txt"}}] * (MOST_CALLS + 22)
+    async with played({"replies": [{"content": calls}, "done"]}) as model:
+        talk = await rig.start(model, cwd=tmp_path)
+        result = await talk.result(90)
+        assert (result.end, result.totals.calls, model.refusals) == (TurnEnd.DONE, MOST_CALLS, 0)
+        lines = [Line(n, link.digest, link.entry) for n, link in enumerate(await talk.links(result.head))]
+        assert list(check_calls(talk.session, lines)) == []
+        outcomes = await talk.outcomes(result.head)
+        assert [outcome.status for outcome in outcomes].count(CallStatus.BROKEN) == 22
