@@ -45,6 +45,16 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 denied or needs approval, 4 excha
 
 def main() -> int:
     """Run the command of this process's arguments; its exit code."""
+    code = _ended()
+    if "temporalio" in sys.modules:
+        # Threads of Temporal's client that are still on their way out abort an interpreter that ends before them.
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        os._exit(code)
+    return code
+
+
+def _ended() -> int:
     words = sys.argv[1:] or ["--help"]
     if words in (["--version"], ["-V"]):
         print(f"perdure {_version()}")

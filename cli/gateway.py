@@ -120,7 +120,7 @@ class ClientLine:
             with _told():
                 return dict(await handle.result(rpc_timeout=timedelta(seconds=seconds)))
         except WorkflowFailureError as error:
-            raise Refused(_innermost(error)) from error
+            raise Refused(_telling(error)) from error
 
     async def attributes(self) -> frozenset[str]:
         """Ask the operator service."""
@@ -135,9 +135,11 @@ class ClientLine:
         return self._client.get_workflow_handle(workflow)
 
 
-def _innermost(error: BaseException) -> str:
-    """The message of the cause: what stands around it says only which activity it was."""
-    while (cause := getattr(error, "cause", None)) is not None:
+def _telling(error: BaseException) -> str:
+    """The message of the first failure that is the session's own: what stands around it only says where it was."""
+    from temporalio.exceptions import ApplicationError
+
+    while not isinstance(error, ApplicationError) and (cause := getattr(error, "cause", None)) is not None:
         error = cause
     return str(getattr(error, "message", "") or error)
 

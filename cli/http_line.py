@@ -171,11 +171,11 @@ def _why_ended(event: Json) -> str:
     failed = event.get("workflowExecutionFailedEventAttributes", {}).get("failure", {})
     terminated = event.get("workflowExecutionTerminatedEventAttributes", {})
     word = event.get("eventType", "").removeprefix("EVENT_TYPE_WORKFLOW_EXECUTION_").lower().replace("_", " ")
-    return _innermost(failed) or " ".join(filter(None, (f"it was {word}", terminated.get("reason"))))
+    return _telling(failed) or " ".join(filter(None, (f"it was {word}", terminated.get("reason"))))
 
 
-def _innermost(failure: Json) -> str:
-    """The message of the cause: what stands around it says only which activity it was."""
-    while isinstance(cause := failure.get("cause"), dict):
+def _telling(failure: Json) -> str:
+    """The message of the first failure that is the session's own: what stands around it only says where it was."""
+    while "applicationFailureInfo" not in failure and isinstance(cause := failure.get("cause"), dict):
         failure = cause
     return str(failure.get("message", ""))

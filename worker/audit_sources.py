@@ -58,7 +58,8 @@ def home_source(home: Home, session: str, env: Mapping[str, str]) -> Source:
     rows, damages = _indexed(index_path(home, name), name)
     if damages or not rows:
         # Whatever named the newest head may be what is lost: the feed names the heads of ended turns too.
-        rows = sorted([*_fed(home, name), *rows])
+        # At one and the same time the index counts, in its own order.
+        rows = sorted([*_fed(home, name), *rows], key=lambda row: row[0])
     heads = tuple(dict.fromkeys(head for _at, head in reversed(rows)))
     return Source(name, open_store(home.store_url(env)), heads, damages=damages)
 
