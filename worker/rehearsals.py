@@ -32,7 +32,12 @@ def start_rehearsal(home: Home, scenario: Path, words: tuple[str, ...] = ()) -> 
     _STARTED.append(process)
     identity = identify(process.pid)
     record = {"pid": identity.pid, "start_mark": identity.start_mark, "scenario": str(scenario.absolute())}
-    write_atomic(folder / f"{name}.json", json.dumps(record).encode())
+    try:
+        write_atomic(folder / f"{name}.json", json.dumps(record).encode())
+    except UserError:
+        # Without its record nobody would ever end it.
+        end_all([identity], 2.0)
+        raise
     wait_until(lambda: process.poll() is not None or told.read_bytes().endswith(b"\n"), START_LIMIT_S)
     if process.poll() is None and told.read_bytes().endswith(b"\n"):
         return str(json.loads(told.read_bytes())["url"])
