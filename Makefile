@@ -36,8 +36,10 @@ $(READY): requirements.lock pyproject.toml
 demo: setup ## a real session on the rehearsal model: killed half-way, finished, audited
 	@$(BIN)/perdure demo
 
-test: setup ## all tests but the long ones
-	@$(BIN)/pytest -q -m 'not soak and not bench' -n $(JOBS) --dist loadfile
+test: setup ## all tests but the long ones; what fails beside others is tried once more alone, and told
+	@$(BIN)/pytest -q -m 'not soak and not bench' -n $(JOBS) --dist loadfile || { \
+		echo "test: some failed while others ran beside them; those once more, one by one:"; \
+		$(BIN)/pytest -q -m 'not soak and not bench' --last-failed --last-failed-no-failures none -rA; }
 
 check: setup ## format, lint, types, imports and the fast tests, in under a minute
 	@$(TOGETHER) check-types check-tests check-format check-lint check-imports
