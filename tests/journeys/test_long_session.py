@@ -46,9 +46,9 @@ def _pace(requests: list[Recorded], start: int) -> float:
     return float(some[-1].at - some[0].at)
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 async def test_a_thousand_exchanges_finish(rig: Rig, tmp_path: Path) -> None:
-    await run_long(rig, tmp_path, 1_000, 280)
+    await run_long(rig, tmp_path, 1_000, 570)
 
 
 @pytest.mark.soak
