@@ -48,7 +48,7 @@ class Cli:
         """Run it to its end, bounded."""
         return subprocess.run(
             [*PROGRAM, *words], cwd=self.folder, env=environment(self.home.root, **self.more), text=True, check=False,
-            capture_output=True, timeout=60, input=stdin if stdin is not None else "",
+            capture_output=True, timeout=100, input=stdin if stdin is not None else "",
         )  # fmt: skip
 
     def json(self, *words: str) -> Any:
