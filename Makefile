@@ -57,7 +57,7 @@ check-imports:
 	@out=$$($(BIN)/lint-imports --no-logo 2>&1) && echo "imports  ok" || { echo "$$out"; echo "imports  failed"; exit 1; }
 
 check-tests:
-	@$(BIN)/pytest -q -m 'not journey and not soak and not bench'
+	@$(BIN)/pytest -q -m 'not journey and not soak and not bench' -n $(JOBS) --dist loadfile
 
 fix: setup ## repair what a machine can
 	@$(BIN)/ruff check --quiet --fix . ; $(BIN)/ruff format --quiet .
