@@ -23,7 +23,7 @@ from workflows.contracts.events import ExchangeEnded, ExchangeStarted, Happened,
 from workflows.contracts.messages import Block, Role, ToolUse
 from workflows.contracts.model import MOST_CALLS, CallRef, ModelReply, ModelRequest, StopReason, Usage
 from workflows.contracts.settings import SessionContext
-from workflows.contracts.transcript import MessageBody, digest_of
+from workflows.contracts.transcript import MessageBody, digest_of, stamp
 
 NO_JSON = "its input is no valid JSON"
 PROMPT_SHOWN = 4 * 1024
@@ -308,4 +308,4 @@ def _limit(stop: StopReason, max_tokens: int) -> str:
 
 
 def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return stamp(datetime.now(UTC))

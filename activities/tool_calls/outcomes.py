@@ -13,7 +13,7 @@ from workflows.contracts.events import Happened, ToolEnded, ToolProgress, ToolSt
 from workflows.contracts.messages import Text, clean
 from workflows.contracts.permissions import Answer, Verdict
 from workflows.contracts.tools import CallStatus, EndRequest, Repeat, ToolDone, ToolOutcome, ToolRequest
-from workflows.contracts.transcript import OutcomeBody, canonical
+from workflows.contracts.transcript import OutcomeBody, canonical, stamp
 
 _PROGRESS_EVERY = 0.25
 _PREVIEW = 2_000
@@ -21,7 +21,7 @@ _PREVIEW = 2_000
 
 def wall_time() -> str:
     """Now, ISO 8601 UTC in milliseconds."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return stamp(datetime.now(UTC))
 
 
 class Place(TypedDict):

@@ -23,6 +23,7 @@ from workflows.contracts.ids import is_session_id
 from workflows.contracts.permissions import Mode
 from workflows.contracts.session import SessionInput
 from workflows.contracts.settings import SessionSettings
+from workflows.contracts.transcript import stamp
 
 ID_LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
 """32 letters and digits that are not mistaken for each other."""
@@ -83,8 +84,7 @@ async def start_and_watch(start: Start, environment: Mapping[str, str] = os.envi
         settings=await sender.settings(settings), public_key=public_key(home), prompts=(prompt,),
         thresholds=thresholds, mode=settings.mode, once=start.once,
     )  # fmt: skip
-    at = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    await sessions.start_session(given, model=settings.model, title=prompt.title, started=at)
+    await sessions.start_session(given, model=settings.model, title=prompt.title, started=stamp(datetime.now(UTC)))
     _warn(start, settings, environment)
     if start.choices.detach:
         return _detached(start)

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from datetime import datetime
 from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
@@ -17,6 +18,11 @@ PAGE_EVERY = 16
 
 PAGE_SPAN = 128
 """Digests a full page lists; each page names the last full page before it."""
+
+
+def stamp(moment: datetime) -> str:
+    """How a moment in UTC is written everywhere: ISO 8601 in milliseconds, with Z."""
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def canonical(value: JsonValue) -> bytes:

@@ -12,6 +12,7 @@ from temporalio.workflow import ActivityHandle
 from workflows.contracts.activity_specs import ActivitySpec
 from workflows.contracts.contract import Contract
 from workflows.contracts.session import SessionInput, SessionState, Turn
+from workflows.contracts.transcript import stamp
 from workflows.steps.calls import start
 
 In = TypeVar("In", bound=Contract)
@@ -95,7 +96,7 @@ def _result(handle: ActivityHandle[Out]) -> Out | BaseException:
 
 def now() -> str:
     """The workflow's time, ISO 8601 UTC in milliseconds."""
-    return workflow.now().isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return stamp(workflow.now())
 
 
 def _title(given: SessionInput) -> str:
