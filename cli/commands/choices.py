@@ -109,7 +109,7 @@ class Choices:
 
     def gives_rights(self) -> bool:
         """Whether the session may do more than one that was started without flags."""
-        return bool(self.allowed_tools) or self.mode() in {Mode.ACCEPT_EDITS, Mode.BYPASS}
+        return bool(self.allowed_tools) or self.mode() in {Mode.ACCEPT_EDITS, Mode.AUTO, Mode.BYPASS}
 
 
 def split_words(texts: Iterable[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Mode, Rule, Finding, Verdict, Approval."""
+"""Mode, Rule, Policy, Finding, Verdict, Approval."""
 
 from enum import StrEnum
 
@@ -11,6 +11,8 @@ class Mode(StrEnum):
     DEFAULT = "default"
     ACCEPT_EDITS = "acceptEdits"
     PLAN = "plan"
+    AUTO = "auto"
+    """A small model judges what neither rule nor proof decides."""
     DONT_ASK = "dontAsk"
     BYPASS = "bypassPermissions"
 
@@ -40,6 +42,49 @@ class Rules(Contract):
     deny: tuple[str, ...] = ()
 
 
+class Source(StrEnum):
+    """Where a rule comes from."""
+
+    MANAGED = "managed"
+    CLI = "cli"
+    COMMAND = "command"
+    """A command or skill that the person called."""
+    LOCAL = "local"
+    PROJECT = "project"
+    USER = "user"
+    SESSION = "session"
+    """Allowed by the person until the session ends."""
+
+
+class SourcedRule(Contract):
+    """One rule, and where it stands."""
+
+    text: str
+    """As written: `Tool` or `Tool(specifier)`."""
+    action: Decision
+    source: Source
+    file: str = ""
+    """Path of the file that holds it; empty for rules of the command line and the session."""
+    root: str = ""
+    """Folder that a path rule with a leading `/` counts from; empty for the session's folder."""
+
+
+class Policy(Contract):
+    """All rules that count now, from every source, read afresh for each call."""
+
+    rules: tuple[SourcedRule, ...] = ()
+    """Sources of more weight first: managed, command line, local, project, user; the first that matches is named."""
+    default_mode: Mode | None = None
+    disable_bypass: bool = False
+    """`disableBypassPermissionsMode`: no session runs in that mode."""
+    disable_auto: bool = False
+    """`disableAutoMode`: the same for `auto`."""
+    additional_directories: tuple[str, ...] = ()
+    """Folders beside the session's own that count as inside, absolute."""
+    digest: str = ""
+    """SHA-256 of all of it; a verdict names it."""
+
+
 class Finding(Contract):
     """What a safety check saw in a call."""
 
@@ -48,6 +93,12 @@ class Finding(Contract):
     action: Decision
     text: str
     """One sentence for the person and the model."""
+    sticky: bool = False
+    """An ask that no allow rule silences; a person or bypass mode does."""
+    kind: str = ""
+    """What was seen, in one word of the check's own list: persistence, exec_flag, secret_read."""
+    hint: str = ""
+    """Of a kind that a rule may silence by naming it: what the rule's text must contain, such as the flag."""
 
 
 class Verdict(Contract):
@@ -55,11 +106,19 @@ class Verdict(Contract):
 
     decision: Decision
     by: str
-    """mode | rule | finding | unattended | person | tool."""
+    """mode | rule | finding | proof | protected | classifier | limit | unattended | person | hook | tool."""
     rule: str = ""
     """The mode, rule or check that decided; of a person the key's fingerprint."""
     text: str = ""
     """Why, in one sentence."""
+    source: str = ""
+    """Of a rule: the source that it came from."""
+    file: str = ""
+    """Of a rule: the file that it stands in."""
+    policy: str = ""
+    """Digest of the policy that was in force."""
+    reasons: tuple[Finding, ...] = ()
+    """What the checks saw, whether it decided or not."""
 
 
 class Approval(Contract):
@@ -94,6 +153,8 @@ class Answer(Contract):
     """Who answered, as the CLI knows the person."""
     signature: str = ""
     """Ed25519 over `signed_bytes`, hex."""
+    always: bool = False
+    """Allowed, and the rules that the question offered are saved."""
 
 
 def signed_bytes(session: str, act: str, *parts: str) -> bytes:
@@ -103,6 +164,15 @@ def signed_bytes(session: str, act: str, *parts: str) -> bytes:
 
 def answer_bytes(session: str, answer: Answer) -> bytes:
     """What an answer's signature covers."""
+    always = ("always",) if answer.always else ()
     return signed_bytes(
-        session, "answer", answer.request, answer.approval, answer.digest, str(answer.allow), answer.text, answer.by
+        session,
+        "answer",
+        answer.request,
+        answer.approval,
+        answer.digest,
+        str(answer.allow),
+        answer.text,
+        answer.by,
+        *always,
     )

@@ -130,3 +130,5 @@ class Pass(Contract):
     verdict: Verdict
     digest: str
     """SHA-256 of tool and input."""
+    suggestions: tuple[str, ...] = ()
+    """Rules that *always allow* saves; none when it cannot be offered."""

@@ -38,7 +38,7 @@ def refuse_form(request: Submit | Answer | SetMode | Interrupt | Close) -> str:
     return ""
 
 
-_RIGHTS = {Mode.PLAN: 0, Mode.DONT_ASK: 1, Mode.DEFAULT: 1, Mode.ACCEPT_EDITS: 2, Mode.BYPASS: 3}
+_RIGHTS = {Mode.PLAN: 0, Mode.DONT_ASK: 1, Mode.DEFAULT: 1, Mode.ACCEPT_EDITS: 2, Mode.AUTO: 3, Mode.BYPASS: 4}
 
 
 def gives_more(old: Mode, new: Mode) -> bool:
