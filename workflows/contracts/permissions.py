@@ -81,6 +81,8 @@ class Policy(Contract):
     """`disableAutoMode`: the same for `auto`."""
     additional_directories: tuple[str, ...] = ()
     """Folders beside the session's own that count as inside, absolute."""
+    broken: str = ""
+    """Why every call is refused: a settings file whose deny or ask rules cannot be read; empty when all can."""
     digest: str = ""
     """SHA-256 of all of it; a verdict names it."""
 
