@@ -34,7 +34,7 @@ def server(status: int, body: bytes, hold: threading.Event | None = None) -> Ite
             """Say nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Answer) as served:
-        threading.Thread(target=served.serve_forever, daemon=True).start()
+        threading.Thread(target=served.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
         try:
             yield HttpLine(f"http://127.0.0.1:{served.server_address[1]}/api/v1")
         finally:

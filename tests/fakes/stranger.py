@@ -56,7 +56,7 @@ class OtherServer:
     def serve(self) -> Iterator["OtherServer"]:
         """Listen on loopback."""
         server = ThreadingHTTPServer(("127.0.0.1", self.port), _handler(self))
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         thread.start()
         self.url = f"http://127.0.0.1:{server.server_address[1]}"
         try:

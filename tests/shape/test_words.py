@@ -7,8 +7,6 @@ import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from tests.shape.tree import modules, syntax, text
 
 EMPTY_WORDS = re.compile(r"(?:^|_)(utils?|helpers?|common|misc|managers?|handlers?|services?|base)(?:_|$)")
@@ -17,32 +15,38 @@ ESCAPES = re.compile(r"type: ignore(\[[^\]]*\])?|noqa(: ?[A-Z0-9, ]+)?|pragma: n
 LATER = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 
 
-@pytest.mark.parametrize("module", modules(), ids=str)
-def test_no_name_is_empty_of_meaning(module: Path) -> None:
-    parts = [part for part in module.with_suffix("").parts if EMPTY_WORDS.search(part)]
+def test_no_name_is_empty_of_meaning() -> None:
+    parts = [str(module) for module in modules() if any(map(EMPTY_WORDS.search, module.with_suffix("").parts))]
     classes = [
-        node.name
+        f"{module}: {node.name}"
+        for module in modules()
         for node in ast.walk(syntax(module))
         if isinstance(node, ast.ClassDef) and EMPTY_CLASSES.search(node.name)
     ]
     assert parts + classes == []
 
 
-@pytest.mark.parametrize("module", modules(), ids=str)
-def test_an_escape_from_the_types_gives_its_reason_on_its_line(module: Path) -> None:
+def test_an_escape_from_the_types_gives_its_reason_on_its_line() -> None:
+    assert [f"{module}:{line}" for module in modules() for line in _without_reason(module)] == []
+
+
+def test_nothing_is_left_for_later() -> None:
+    assert [f"{module}:{line}" for module in modules() for line in _left_for_later(module)] == []
+
+
+def _without_reason(module: Path) -> list[int]:
     reasons = {line for line, comment in _comments(module) if re.search(r"\w{3}", ESCAPES.sub("", comment))}
-    assert sorted(set(_escapes(module)) - reasons) == []
+    return sorted(set(_escapes(module)) - reasons)
 
 
-@pytest.mark.parametrize("module", modules(), ids=str)
-def test_nothing_is_left_for_later(module: Path) -> None:
+def _left_for_later(module: Path) -> list[int]:
     marks = [line for line, comment in _comments(module) if LATER.search(comment)]
     unwritten = [
         node.lineno
         for node in ast.walk(syntax(module))
         if isinstance(node, ast.Name) and node.id == "NotImplementedError"
     ]
-    assert marks + unwritten == []
+    return marks + unwritten
 
 
 def _escapes(module: Path) -> Iterator[int]:

@@ -218,6 +218,7 @@ async def test_a_reply_that_breaks_before_a_complete_block_fails_and_is_asked_ag
     assert kinds == ["turn_started", *["superseded"] * was_billed]
 
 
+@pytest.mark.journey
 async def test_a_slow_living_stream_is_never_cut(tmp_path: Path) -> None:
     reply = {"content": "x" * 60, "pacing": {"chunk": 1, "token_ms": 20}}
     async with model_stage(tmp_path, {"replies": [reply]}, {"idle_seconds": 0.4}) as stage:

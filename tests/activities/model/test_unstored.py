@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.fakes.model_stage import model_stage
 from workflows.contracts.messages import ToolResult
 from workflows.contracts.model import MOST_CALLS
@@ -11,6 +13,7 @@ from workflows.contracts.transcript import MessageBody, OutcomeBody
 MANY = 1_000
 
 
+@pytest.mark.journey
 async def test_each_of_a_thousand_calls_is_answered_and_the_first_128_are_told(tmp_path: Path) -> None:
     calls = [{"tool": "Read", "id": f"t{place}"} for place in range(MANY)]
     async with model_stage(tmp_path, {"replies": [{"content": calls}, "done"]}) as stage:

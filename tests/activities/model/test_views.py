@@ -64,6 +64,7 @@ def exchange(number: int) -> list[Body]:
     ]
 
 
+@pytest.mark.journey
 async def test_at_exchange_1000_only_the_new_entries_are_read() -> None:
     chain = Chain()
     await chain.add(user("go"))

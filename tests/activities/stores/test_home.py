@@ -52,6 +52,7 @@ def test_a_home_where_nothing_can_be_made_is_told_in_one_line() -> None:
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.journey
 def test_ten_processes_agree_on_the_id_of_a_new_host(tmp_path: Path) -> None:
     askers = [
         subprocess.Popen([sys.executable, "-c", ASK_HOST, str(tmp_path)], stdout=subprocess.PIPE, text=True)

@@ -141,6 +141,7 @@ async def test_a_store_behind_a_file_is_told_in_one_line(tmp_path: Path) -> None
         await FolderStore(tmp_path / "objects").put(b"text")
 
 
+@pytest.mark.journey
 def test_ten_processes_agree_on_the_id_of_a_new_store(tmp_path: Path) -> None:
     url = (tmp_path / "objects").as_uri()
     askers = [

@@ -58,6 +58,7 @@ async def test_a_missing_and_a_damaged_object_of_a_bucket_are_named(bucket: Buck
     assert await store.get(digest) == b"text"
 
 
+@pytest.mark.journey
 async def test_all_who_open_a_new_bucket_agree_on_its_id(bucket: Bucket) -> None:
     ids = await asyncio.gather(*(open_store(URL).store_id() for _ in range(10)))
     assert len(set(ids)) == 1

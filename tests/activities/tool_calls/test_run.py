@@ -208,6 +208,7 @@ async def test_an_intent_says_which_call_of_which_server_was_begun(stage: Stage)
     assert (intent["exchange"], intent["place"], intent["engine"]) == (1, 0, "here")
 
 
+@pytest.mark.journey
 async def test_a_superseded_attempt_keeps_the_call_until_nothing_of_it_goes_on(stage: Stage) -> None:
     await stage.reply(use("Write", file_path="f", content="many words " * 3_000_000))
     attempt = asyncio.ensure_future(run_tool(stage.world, stage.request()))

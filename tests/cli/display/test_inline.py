@@ -207,6 +207,7 @@ def test_tool_output_steers_nothing() -> None:
     assert "after" in "\n".join(watching.terminal.everything())
 
 
+@pytest.mark.journey
 def test_inline_drawing_costs_a_fraction_of_drawing_the_screen_anew() -> None:
     watching = Watching(120, 40)
     text = "".join(f"Paragraph {n} has some **words** that are read by people.\n\n- one\n- two\n\n" for n in range(25))

@@ -2,6 +2,8 @@
 
 import random
 
+import pytest
+
 from cli.display.live import Live, reflows
 from tests.fakes.terminal import Terminal
 
@@ -35,6 +37,7 @@ def test_closed_rows_stay_and_live_ones_go() -> None:
     assert not terminal.cursor_is_hidden()
 
 
+@pytest.mark.journey
 def test_after_any_frames_the_terminal_shows_the_document_once_and_the_live_rows(chance: random.Random) -> None:
     for is_on_top in (False, True):
         terminal = Terminal(30, 8)

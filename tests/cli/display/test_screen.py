@@ -225,6 +225,7 @@ async def test_an_output_that_cannot_say_all_letters_gets_replacements() -> None
     assert "Gr??e ?" in out.read()
 
 
+@pytest.mark.journey
 async def test_the_engine_is_asked_what_it_waits_for_and_its_silence_is_told() -> None:
     asked = 0
 
