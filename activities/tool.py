@@ -63,6 +63,8 @@ class Tool(ABC, Generic[I]):
     input: type[I]
     is_read_only: ClassVar[bool] = False
     may_run_beside_others: ClassVar[bool] = False
+    by_default: ClassVar[bool] = True
+    """In the pool of a session that names no tools; else only where it is named."""
     edits_files: ClassVar[bool] = False
     """Changes files that it names: what `acceptEdits` allows inside the workspace."""
     repeat: ClassVar[Repeat] = Repeat.ONCE
@@ -84,6 +86,14 @@ class Tool(ABC, Generic[I]):
         """Files and folders that it touches, as the model named them, absolute."""
         return ()
 
+    def subject(self, call: Call, given: I) -> str:
+        """What permission rules speak of: its command, the first of its paths, `domain:` and a host."""
+        command = getattr(given, "command", None)
+        if isinstance(command, str):
+            return command
+        paths = self.paths(call, given)
+        return str(paths[0]) if paths else ""
+
     def findings(self, call: Call, given: I) -> tuple[Finding, ...]:
         """The tool's own check before permissions are decided."""
         return ()
@@ -102,6 +112,7 @@ class Tool(ABC, Generic[I]):
             may_run_beside_others=self.may_run_beside_others,
             repeat=self.repeat,
             timeout=self.timeout,
+            by_default=self.by_default,
         )
 
 

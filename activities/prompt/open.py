@@ -15,6 +15,7 @@ from workflows.contracts.session import Opened, OpenRequest
 from workflows.contracts.settings import SessionContext, SessionSettings
 from workflows.contracts.tools import ToolSpec
 from workflows.contracts.transcript import NoticeBody, canonical
+from workflows.core.tool_pool import pool
 
 
 async def open_session(world: World, request: OpenRequest, tools: tuple[ToolSpec, ...]) -> Opened:
@@ -33,7 +34,7 @@ async def open_session(world: World, request: OpenRequest, tools: tuple[ToolSpec
         host=request.host,
         settings=settings,
         system=_system(settings, folder, request.at),
-        tools=tuple(tool for tool in tools if not settings.tools or tool.name in settings.tools),
+        tools=pool(tools, settings),
     )
     digest = await world.store.put(canonical(context.model_dump(mode="json")))
     notice = NoticeBody(

@@ -80,6 +80,12 @@ def check_seen(call: Call, path: Path, before: Version) -> None:
         )
 
 
+def link_note(before: Version | None) -> str:
+    """What is said of a file's other names, which keep the old content; empty when it has none."""
+    links = before.facts.st_nlink - 1 if before else 0
+    return f" Other names of the same file ({links}, hard links) keep the old content." if links > 0 else ""
+
+
 async def carry_out(call: Call, change: Change) -> ToolOutcome:
     """Do it, and tell it even when the call is cancelled meanwhile: what is begun is finished."""
     return await _finished(_carry_out(call, change))

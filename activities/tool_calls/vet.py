@@ -28,7 +28,7 @@ def vet(call: Call, tool: AnyTool, given: ToolInput, mode: Mode, answer: Answer 
     settings = call.settings
     asked = Asked(
         tool=tool.name,
-        content=_content(call, tool, given),
+        content=tool.subject(call, given),
         is_read_only=tool.is_read_only,
         edits_files=tool.edits_files,
         is_inside=all(is_inside(path, call.workspace) for path in tool.paths(call, given)),
@@ -41,14 +41,6 @@ def vet(call: Call, tool: AnyTool, given: ToolInput, mode: Mode, answer: Answer 
 def _persons(answer: Answer) -> Verdict:
     decision = Decision.ALLOW if answer.allow else Decision.DENY
     return Verdict(decision=decision, by="person", rule=answer.by, text=answer.text)
-
-
-def _content(call: Call, tool: AnyTool, given: ToolInput) -> str:
-    command = getattr(given, "command", None)
-    if isinstance(command, str):
-        return command
-    paths = tool.paths(call, given)
-    return str(paths[0]) if paths else ""
 
 
 def refusal(verdict: Verdict) -> str:

@@ -5,20 +5,16 @@ from pathlib import Path
 
 from pydantic import Field, JsonValue
 
-from activities.safety.changes import Change, carry_out, check_seen, found_done, short_diff
+from activities.safety.changes import Change, carry_out, check_seen, found_done, link_note, short_diff
 from activities.safety.paths import located, named, own_findings
-from activities.stores.nearest import nearest_region, numbered
+from activities.safety.replacements import Wanted, check_differs, replaced
 from activities.stores.regular_files import Version, read_version, shown, unusable
-from activities.stores.text_files import UTF8, EndingText, decode, encode, unified
+from activities.stores.text_files import UTF8, decode, encode, unified
 from activities.tool import Call, Tool, ToolInput
 from workflows.contracts.errors import ToolError
-from workflows.contracts.messages import Text, clean
+from workflows.contracts.messages import Text
 from workflows.contracts.permissions import Finding
 from workflows.contracts.tools import Repeat, ToolOutcome
-
-AROUND = 3
-"""Lines shown before and after a change."""
-PLACES_TOLD = 10
 
 
 class Input(ToolInput):
@@ -68,29 +64,26 @@ class Edit(Tool[Input]):
 
 def _plan(call: Call, path: Path, given: Input) -> Change | ToolOutcome:
     before = read_version(path)
-    old, new = unified(given.old_string), unified(given.new_string)
-    if old == new:
-        raise ToolError("old_string and new_string are the same (line endings do not count). Nothing was changed.")
+    wanted = Wanted(given.old_string, given.new_string, given.replace_all)
+    check_differs(wanted)
     if before is not None:
         check_seen(call, path, before)
-        return _replaced(path, before, given) if old else _into_empty(path, before, given)
-    if old:
+        return _replaced(path, before, wanted) if wanted.old else _into_empty(path, before, given)
+    if wanted.old:
         missing = unusable(path, FileNotFoundError())
         raise ToolError(f"{missing} To create it, give an empty old_string, or use Write.")
-    return _filled(path, None, encode(given.new_string, UTF8), new)
+    return _filled(path, None, encode(given.new_string, UTF8), unified(given.new_string))
 
 
-def _replaced(path: Path, before: Version, given: Input) -> Change | ToolOutcome:
+def _replaced(path: Path, before: Version, wanted: Wanted) -> Change | ToolOutcome:
     raw, coding = decode(before.data)
-    old, new = unified(given.old_string), unified(given.new_string)
-    text = EndingText(raw)
-    places = _places(text.text, old, is_all=given.replace_all)
-    if (line := _applied(text, places, old, new)) is not None:
-        return _told_applied(path, line)
-    _check_places(path, text, places, old, is_all=given.replace_all)
-    # In a file without any line ending the new text keeps its own.
-    changed = text.replaced(places, old, new if "\n" in text.text else given.new_string)
-    return _change(path, before, places, (text, old, new), encode(changed, coding))
+    made = replaced(path, raw, wanted)
+    if made.is_applied:
+        return _told_applied(path, made.line)
+    count = f" at {made.places} places, first at line {made.line}" if made.places > 1 else f" at line {made.line}"
+    told = f"Changed {shown(path)}{count}.{link_note(before)}\n{made.shown}"
+    facts: dict[str, JsonValue] = {"diff": made.diff, "line": made.line, "places": made.places}
+    return Change(path, before, encode(made.raw, coding), told, facts)
 
 
 def _into_empty(path: Path, before: Version, given: Input) -> Change:
@@ -105,103 +98,9 @@ def _filled(path: Path, before: Version | None, data: bytes, new: str) -> Change
     return Change(path, before, data, told, {"diff": short_diff("", new)})
 
 
-def _places(text: str, old: str, *, is_all: bool) -> list[int]:
-    """Where it stands: without overlaps to replace all, with them to see whether it is unique."""
-    step = len(old) if is_all else 1
-    found: list[int] = []
-    place = text.find(old)
-    while place >= 0 and (is_all or len(found) <= PLACES_TOLD):
-        found.append(place)
-        place = text.find(old, place + step)
-    return found
-
-
-def _applied(text: EndingText, places: list[int], old: str, new: str) -> int | None:
-    """Line at which the edit seems to be applied already: only the new text is there, or every old one is inside it."""
-    if not places:
-        is_telling = len(new.strip()) >= 4 or "\n" in new.strip("\n")
-        there = text.text.find(new) if is_telling else -1
-        return text.line(there) if there >= 0 else None
-    inside = new.find(old)
-    if inside < 0:
-        return None
-    if all(place >= inside and text.text.startswith(new, place - inside) for place in places[:1_000]):
-        return text.line(places[0])
-    return None
-
-
 def _told_applied(path: Path, line: int) -> ToolOutcome:
     told = (
         f"Already applied: {shown(path)} holds new_string at line {line}, and no other old_string. "
         "Nothing was changed. If another place was meant, read the file and give more lines around it."
     )
     return ToolOutcome(content=(Text(text=told),), data={"already_applied": True})
-
-
-def _check_places(path: Path, text: EndingText, places: list[int], old: str, *, is_all: bool) -> None:
-    if not places:
-        raise ToolError(_not_found(path, text.text, old))
-    if len(places) > 1 and not is_all:
-        lines = [str(text.line(place)) for place in places[:PLACES_TOLD]]
-        more = " and more" if len(places) > PLACES_TOLD else ""
-        raise ToolError(
-            f"old_string stands at {len(places) if not more else 'many'} places in {shown(path)}: "
-            f"lines {', '.join(lines[:-1])} and {lines[-1]}{more}. "
-            "Add lines around the one you mean, or set replace_all."
-        )
-
-
-def _not_found(path: Path, text: str, old: str) -> str:
-    region = nearest_region(text, old)
-    told = f"old_string is not in {shown(path)}. Nothing was changed."
-    if not region:
-        return f"{told} Nothing in the file is like it: read the file again, or search with Grep."
-    return clean(f"{told} Compare blanks, tabs and each character; the nearest region is:\n{region}")
-
-
-def _change(path: Path, before: Version, places: list[int], what: tuple[EndingText, str, str], data: bytes) -> Change:
-    text, old, new = what
-    number = text.line(places[0])
-    start = text.text.rfind("\n", 0, places[0]) + 1
-    end = text.text.find("\n", places[0] + len(old))
-    tail = text.text[places[0] + len(old) : end if end >= 0 else len(text.text)]
-    lines = text.text[start : places[0]] + new + tail
-    top, above = _lines_before(text.text, start)
-    below = _lines_after(text.text, end)
-    snippet = above + lines + below
-    shown_part = numbered(snippet, 0, number - top, snippet.count("\n") + 1)
-    count = f" at {len(places)} places, first at line {number}" if len(places) > 1 else f" at line {number}"
-    links = before.facts.st_nlink - 1
-    note = f" Other names of the same file ({links}, hard links) keep the old content." if links > 0 else ""
-    facts: dict[str, JsonValue] = {
-        "diff": short_diff(above + text.text[start : places[0]] + old + tail + below, snippet, number - top),
-        "line": number,
-        "places": len(places),
-    }
-    return Change(path, before, data, f"Changed {shown(path)}{count}.{note}\n{shown_part}", facts)
-
-
-def _lines_before(text: str, start: int) -> tuple[int, str]:
-    """How many lines of context stand before a place, and these lines; long ones are left out."""
-    place = start
-    count = 0
-    while place > 0 and count < AROUND:
-        previous = text.rfind("\n", 0, place - 1) + 1
-        if place - previous > 2_000:
-            break
-        place = previous
-        count += 1
-    return count, text[place:start]
-
-
-def _lines_after(text: str, end: int) -> str:
-    """The lines of context behind the newline at `end`, that newline first."""
-    if end < 0 or end + 1 >= len(text):
-        return ""
-    stop = end
-    for _ in range(AROUND):
-        following = text.find("\n", stop + 1)
-        if following < 0 or following - stop > 2_000:
-            break
-        stop = following
-    return text[end:stop]

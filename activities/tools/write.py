@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pydantic import Field, JsonValue
 
-from activities.safety.changes import Change, carry_out, check_seen, found_done, short_diff
+from activities.safety.changes import Change, carry_out, check_seen, found_done, link_note, short_diff
 from activities.safety.paths import located, named, own_findings
 from activities.stores.regular_files import Version, read_version, shown
 from activities.stores.text_files import UTF8, decode, encode, unified
@@ -59,9 +59,8 @@ def _plan(call: Call, path: Path, given: Input) -> Change:
         return Change(path, None, encode(given.content, UTF8), text, facts)
     check_seen(call, path, before)
     data, old, note = _as_before(before, given.content)
+    note += link_note(before)
     text = f"Updated {shown(path)} ({_lines(old)} → {_lines(given.content)} lines, {len(data):,} bytes).{note}"
-    if before.facts.st_nlink > 1:
-        text += f" Other names of the same file ({before.facts.st_nlink - 1}, hard links) keep the old content."
     facts = {
         "diff": short_diff(unified(old), unified(given.content)),
         "lines": _lines(given.content),

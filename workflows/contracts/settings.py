@@ -2,7 +2,9 @@
 
 from workflows.contracts.contract import Contract
 from workflows.contracts.permissions import Mode, Rules, Unattended
+from workflows.contracts.sandbox import SandboxSettings
 from workflows.contracts.tools import ToolSpec
+from workflows.contracts.web import WebSettings
 
 DEFAULT_MODEL = "claude-sonnet-4-5"
 
@@ -52,7 +54,7 @@ class SessionSettings(Contract):
     rules: Rules = Rules()
     unattended: Unattended = Unattended.NO
     tools: tuple[str, ...] = ()
-    """Names of the tools of the session; empty for all."""
+    """Names of the tools of the session; empty for the usual ones."""
     system_prompt: str = ""
     """Instead of our own."""
     append_system_prompt: str = ""
@@ -66,6 +68,9 @@ class SessionSettings(Contract):
     """Seconds a command may run when the model names none (spec 05 §2)."""
     bash_silence: int = 0
     """Seconds without output after which a command is ended; 0 for no limit."""
+    sandbox: SandboxSettings = SandboxSettings()
+    """What its commands may touch."""
+    web: WebSettings = WebSettings()
 
 
 class SessionContext(Contract):

@@ -45,6 +45,10 @@ class ToolSpec(Contract):
     repeat: Repeat = Repeat.ONCE
     timeout: int = 600
     """Seconds for one attempt, at most."""
+    by_default: bool = True
+    """In the pool of a session that names no tools."""
+    server: dict[str, JsonValue] = {}
+    """The declaration of a tool that the provider runs itself; empty for one of ours."""
 
 
 class Effect(Contract):

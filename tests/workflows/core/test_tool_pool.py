@@ -1,0 +1,56 @@
+"""A session sees the tools it names, else the usual ones, and what the provider runs only where that is allowed."""
+
+import pytest
+from pydantic import ValidationError
+
+from workflows.contracts.permissions import Mode, Rules
+from workflows.contracts.settings import SessionSettings
+from workflows.contracts.tools import ToolSpec
+from workflows.contracts.web import WebSettings
+from workflows.core.tool_pool import pool
+
+SPECS = (
+    ToolSpec(name="MultiEdit", description="", input_schema={}, by_default=False),
+    ToolSpec(name="Read", description="", input_schema={}),
+    ToolSpec(name="WebSearch", description="", input_schema={}, server={"type": "web_search_20250305"}),
+)
+
+
+def names(**settings: object) -> list[str]:
+    return [spec.name for spec in pool(SPECS, SessionSettings.model_validate(settings))]
+
+
+def test_a_session_that_names_no_tools_sees_the_usual_ones() -> None:
+    assert names() == ["Read"]
+
+
+def test_a_session_that_names_tools_sees_these() -> None:
+    assert names(tools=("MultiEdit",)) == ["MultiEdit"]
+
+
+@pytest.mark.parametrize("settings", [{"rules": Rules(allow=("WebSearch",))}, {"tools": ("Read", "WebSearch")}])
+def test_what_the_provider_runs_is_there_where_it_is_named_or_allowed(settings: dict[str, object]) -> None:
+    assert "WebSearch" in names(**settings)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"mode": Mode.BYPASS},
+        {"rules": Rules(allow=("WebSearch",), deny=("WebSearch",))},
+        {"rules": Rules(ask=("WebSearch",)), "tools": ("WebSearch",)},
+    ],
+)
+def test_what_the_provider_runs_is_not_there_where_somebody_would_have_to_be_asked(settings: dict[str, object]) -> None:
+    assert "WebSearch" not in names(**settings)
+
+
+def test_a_search_is_declared_with_its_limits() -> None:
+    settings = SessionSettings(tools=("WebSearch",), web=WebSettings(search_allowed=("example.com",), searches=3))
+    (spec,) = pool(SPECS, settings)
+    assert spec.server == {"type": "web_search_20250305", "max_uses": 3, "allowed_domains": ["example.com"]}
+
+
+def test_domains_are_either_allowed_or_blocked() -> None:
+    with pytest.raises(ValidationError, match="not both"):
+        WebSettings(search_allowed=("a.com",), search_blocked=("b.com",))
