@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from activities.events import EventLog
 from activities.processes.spawn import spawn_runner
-from activities.stores.home import Home, Host
+from activities.stores.home import MANAGED_SETTINGS, Home, Host
 from activities.stores.journal import Journal
 from activities.stores.objects import ObjectStore
 from activities.stores.seen import SeenFiles
@@ -123,6 +123,8 @@ class World:
     """Which server gives the orders; a session is looked for only at the one that knows it."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """The worker's environment; commands get a part of it."""
+    managed_settings: tuple[Path, ...] = MANAGED_SETTINGS
+    """Files of whoever runs the machine."""
     early: dict[str, Early] = field(default_factory=dict)
     """Safe calls started while their reply still streams, by effect key."""
     start_early: StartEarly = _never

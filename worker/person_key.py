@@ -18,7 +18,7 @@ def person_key(home: Home) -> "Ed25519PrivateKey":
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     make_folder(home.keys)
-    path = home.keys / "person.key"
+    path = home.person_key
     kept = create_once(path, Ed25519PrivateKey.generate().private_bytes_raw().hex().encode() + b"\n")
     text = kept.decode("ascii", "replace").strip()
     if re.fullmatch(r"[0-9a-f]{64}", text) is None:

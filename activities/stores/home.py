@@ -11,7 +11,9 @@ from typing import Self
 from activities.stores.files import create_once, explain_os_error, make_folder
 from workflows.contracts.errors import UserError
 
-FOLDERS = ("engine", "objects", "journal", "events", "keys", "logs", "sessions", "memory")
+FOLDERS = ("engine", "objects", "journal", "events", "keys", "logs", "sessions", "memory", "trust", "plans")
+MANAGED_SETTINGS = (Path("/etc/perdure/managed-settings.json"), Path("/etc/claude-code/managed-settings.json"))
+"""Settings of whoever runs the machine, ours first; no environment moves them."""
 HOST_ID_DIGITS = 16
 
 
@@ -68,6 +70,16 @@ class Home:
         return self.root / "keys"
 
     @property
+    def person_key(self) -> Path:
+        """The private key of the person."""
+        return self.keys / "person.key"
+
+    @property
+    def trust(self) -> Path:
+        """Signed records of the folders that the person trusts."""
+        return self.root / "trust"
+
+    @property
     def logs(self) -> Path:
         """What server and worker had to say."""
         return self.root / "logs"
@@ -81,6 +93,15 @@ class Home:
     def memory(self) -> Path:
         """What outlives a session."""
         return self.root / "memory"
+
+    @property
+    def plans(self) -> Path:
+        """The plans of sessions in plan mode; of all that is here only a session's own plan is its tools' to write."""
+        return self.root / "plans"
+
+    def plan(self, session: str) -> Path:
+        """The plan file of a session."""
+        return self.plans / f"{session}.md"
 
     def ensure(self) -> None:
         """Create the folders and see that they can be written; a UserError of one line otherwise."""

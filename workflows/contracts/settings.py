@@ -68,6 +68,9 @@ class SessionSettings(Contract):
     """Seconds a command may run when the model names none (spec 05 §2)."""
     bash_silence: int = 0
     """Seconds without output after which a command is ended; 0 for no limit."""
+    roots: tuple[str, ...] = ()
+    """Folders whose own settings files count, found when the session starts: what an agent does to a repository later
+    takes no deny rule away. Empty for looking each time."""
     sandbox: SandboxSettings = SandboxSettings()
     """What its commands may touch."""
     web: WebSettings = WebSettings()
