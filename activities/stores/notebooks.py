@@ -5,6 +5,8 @@ import binascii
 import json
 from dataclasses import dataclass, field
 
+NOTEBOOK_BYTES = 20 * 1024 * 1024
+"""Bytes above which a notebook is only a text file."""
 OUTPUT_CHARACTERS = 10_000
 """Characters of one output that are shown."""
 PICTURES = 5

@@ -6,11 +6,12 @@ from activities.tools.edit import Edit
 from activities.tools.glob import Glob
 from activities.tools.grep import Grep
 from activities.tools.multi_edit import MultiEdit
+from activities.tools.notebook_edit import NotebookEdit
 from activities.tools.read import Read
 from activities.tools.todo_write import TodoWrite
 from activities.tools.write import Write
 
-TOOLS: tuple[AnyTool, ...] = (Bash(), Edit(), Glob(), Grep(), MultiEdit(), Read(), TodoWrite(), Write())
+TOOLS: tuple[AnyTool, ...] = (Bash(), Edit(), Glob(), Grep(), MultiEdit(), NotebookEdit(), Read(), TodoWrite(), Write())
 """Sorted by name: the order in which the model sees them, part of the cached prefix."""
 
 

@@ -11,7 +11,7 @@ from pydantic import Field, JsonValue
 
 from activities.safety.paths import located, named, own_findings
 from activities.stores.digests import digest_of
-from activities.stores.notebooks import parse_notebook
+from activities.stores.notebooks import NOTEBOOK_BYTES, parse_notebook
 from activities.stores.pages import LINE_WIDTH, PAGE_CHARACTERS, Page, read_page, text_of
 from activities.stores.pictures import why_refused
 from activities.stores.regular_files import chunks, opened, shown
@@ -24,7 +24,6 @@ from workflows.contracts.permissions import Finding
 from workflows.contracts.tools import Effect, Repeat, ToolOutcome
 
 LINES = 2_000
-NOTEBOOK_BYTES = 20 * 1024 * 1024
 PICTURE_BYTES = 64 * 1024 * 1024
 """Bytes of a picture that are looked at; more is refused unseen."""
 UNSIZED_BYTES = 10 * 1024 * 1024
