@@ -10,7 +10,7 @@ from workflows.contracts.errors import StoreError
 from workflows.contracts.events import Happened, Notice, SessionClosed, TurnEnded
 from workflows.contracts.session import SetMode, Settled, SettleRequest, TurnEnd
 from workflows.contracts.transcript import Body, NoticeBody, OutcomeBody
-from workflows.core.pending import bodies
+from workflows.core.pending import bodies, uncounted
 from workflows.core.unstored import Unstored, calls_of
 
 
@@ -21,7 +21,9 @@ async def settle(world: World, request: SettleRequest) -> Settled:
     """
     outcomes = await _outcomes(world, request)
     prompts = [await _prompt(world, digest) for digest in request.prompts]
-    entries = bodies(outcomes, prompts, turn=request.turn, exchange=request.exchange)
+    heard = [await _heard(world, digest) for digest in request.notices]
+    heard += uncounted(request.unkept)
+    entries = bodies(outcomes, prompts, notices=heard, turn=request.turn, exchange=request.exchange)
     head = await world.transcript.append(request.head, request.at, (*entries, *_notices(request)))
     note_head(world.home, request.session, head, request.at, request.what)
     _tell(world, request, head)
@@ -74,6 +76,16 @@ async def _prompt(world: World, digest: str) -> str:
         return f"[prompt {digest} cannot be read: {error}]"
 
 
+async def _heard(world: World, digest: str) -> NoticeBody:
+    """What a task told, or that it cannot be read."""
+    try:
+        return NoticeBody.model_validate_json(await world.store.get(digest))
+    except (StoreError, ValidationError) as error:
+        why = str(error) if isinstance(error, StoreError) else "it is none"
+        text = f"[what a background task told, {digest}, cannot be read: {why}]"
+        return NoticeBody(what="task_lost", text=text, shown=True)
+
+
 def _notices(request: SettleRequest) -> list[Body]:
     notices: list[Body] = [
         NoticeBody(what="mode_changed", text=_mode(each), data=_data(each)) for each in request.modes
@@ -84,6 +96,8 @@ def _notices(request: SettleRequest) -> list[Body]:
             "end": request.end.value if request.end else "",
             "totals": json.loads(request.totals.model_dump_json()),
         }
+        if request.left:
+            data["tasks_left"] = list(request.left)
         if request.unwritten or request.why:
             data |= {"unwritten": list(request.unwritten), "why": request.why}
         notices.append(NoticeBody(what=request.what, text=request.text, shown=request.shown, data=data))
@@ -96,7 +110,7 @@ def _mode(change: SetMode) -> str:
 
 def _data(change: SetMode) -> dict[str, JsonValue]:
     """The change with what its signature covers, so that a reader can check who made it."""
-    given = {"request": change.request, "by": change.by, "signature": change.signature}
+    given = {"request": change.request, "by": change.by, "signature": change.signature, "approval": change.approval}
     return {"mode": change.mode.value, **{name: text for name, text in given.items() if text}}
 
 

@@ -12,7 +12,7 @@ from activities.stores.journal import CallRecord
 from activities.stores.seen import SeenFiles
 from activities.world import World
 from workflows.contracts.contract import Contract
-from workflows.contracts.permissions import Finding
+from workflows.contracts.permissions import Answer, Approval, Choice, Finding, Mode
 from workflows.contracts.settings import SessionSettings
 from workflows.contracts.tools import Repeat, ToolOutcome, ToolSpec
 
@@ -48,6 +48,16 @@ class Call:
     attempt: int = 1
     is_repeat: bool = False
     """An earlier attempt wrote its intent and no outcome."""
+    mode: Mode = Mode.DEFAULT
+    """The session's mode."""
+    own_folder: Path | None = None
+    """The folder that the session was started in, when it works in another one now."""
+    approval: Approval | None = None
+    """The question that a person answered, on the second pass."""
+    answer: Answer | None = None
+    """Their answer."""
+    tasks: int = 0
+    """Background tasks that the session has open."""
     progress: Callable[[bytes, int], None] = lambda _newest, _size: None
     """Tell watchers the newest output and the number of bytes so far."""
 
@@ -96,6 +106,14 @@ class Tool(ABC, Generic[I]):
 
     def findings(self, call: Call, given: I) -> tuple[Finding, ...]:
         """The tool's own check before permissions are decided."""
+        return ()
+
+    async def content(self, call: Call, given: I) -> str:
+        """What a person must see whole before they answer: the plan, the questions as JSON. Raises ToolError."""
+        return ""
+
+    def choices(self, given: I) -> tuple[Choice, ...]:
+        """What the person's answer must choose from; empty when they say yes or no."""
         return ()
 
     async def cancel(self, call: Call, given: I) -> bool:

@@ -1,5 +1,6 @@
 """WORKFLOWS: every workflow class the worker registers."""
 
 from workflows.session import SessionWorkflow
+from workflows.shell_task import ShellTaskWorkflow
 
-WORKFLOWS = (SessionWorkflow,)
+WORKFLOWS = (SessionWorkflow, ShellTaskWorkflow)

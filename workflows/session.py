@@ -26,10 +26,13 @@ from workflows.contracts.session import (
     TurnEnd,
     UnreadableStart,
 )
+from workflows.contracts.tasks import Delivery
 from workflows.core import intake
+from workflows.core.directives import delivered
 from workflows.core.phase import phase_of
 from workflows.core.signatures import is_signed
 from workflows.steps.calls import failure_of, nobody_came, start, was_cancelled
+from workflows.steps.directives import end_tasks
 from workflows.steps.running import Running, now
 from workflows.steps.turn import end_turn, take_step, write
 
@@ -175,6 +178,7 @@ class SessionWorkflow:
         running.state = running.state.model_copy(update={"closing": True})
         if running.state.turn:
             await end_turn(running, TurnEnd.INTERRUPTED)
+        left = await end_tasks(running) if running.state.tasks else ()
         reason = running.state.close_reason or ("cancelled" if running.is_cancelled else "done")
         request = SettleRequest(
             session=self._given.session,
@@ -186,8 +190,13 @@ class SessionWorkflow:
             text=reason,
             totals=running.state.totals,
             turn=running.state.turns,
+            notices=running.state.notices,
+            unkept=running.state.unkept,
+            left=left,
         )
-        running.state = running.state.model_copy(update={"head": await write(request), "queue": ()})
+        running.state = running.state.model_copy(
+            update={"head": await write(request), "queue": (), "notices": (), "unkept": 0}
+        )
         self._tell("closed")
         unarchived = await self._archive()
         await workflow.wait_condition(workflow.all_handlers_finished)
@@ -300,6 +309,11 @@ class SessionWorkflow:
         _refuse(intake.refuse_form(given))
         said = signed_bytes(self._given.session, "close", given.request, given.reason, given.by)
         self._check_signed(said, given.signature)
+
+    @workflow.signal
+    def deliver(self, given: Delivery) -> None:
+        """What a background task tells."""
+        self._running.state = delivered(self._running.state, given)
 
     @workflow.query
     def snapshot(self) -> Snapshot:

@@ -1,5 +1,7 @@
 """What waits to be written when the model is asked: outcomes, their results in one message, a prompt, hidden words."""
 
+from collections.abc import Sequence
+
 from pydantic import ValidationError
 
 from activities.stores.objects import get_many
@@ -8,8 +10,8 @@ from activities.world import World
 from workflows.contracts.errors import ChainError
 from workflows.contracts.messages import clean
 from workflows.contracts.model import ModelRequest
-from workflows.contracts.transcript import MessageBody, OutcomeBody
-from workflows.core.pending import bodies
+from workflows.contracts.transcript import MessageBody, NoticeBody, OutcomeBody
+from workflows.core.pending import bodies, reminded, uncounted
 from workflows.core.unstored import Unstored
 
 
@@ -22,7 +24,12 @@ async def waiting_entries(world: World, request: ModelRequest) -> Growth:
         outcomes = sorted([*outcomes, *await _unstored(world, request)], key=lambda body: body.place)
     prompt = await prompt_text(world, request)
     prompts = [prompt] if prompt else []
-    entries = bodies(outcomes, prompts, request.hidden, turn=request.turn, exchange=request.exchange)
+    notices = (
+        *reminded(request.reminder, str(world.home.plan(request.session))),
+        *(await stored_notices(world, request.notices)),
+        *uncounted(request.unkept),
+    )
+    entries = bodies(outcomes, prompts, request.hidden, notices, turn=request.turn, exchange=request.exchange)
     return await world.transcript.grown(request.head, request.at, entries) if entries else Growth(request.head)
 
 
@@ -31,6 +38,18 @@ async def prompt_text(world: World, request: ModelRequest) -> str:
     if not request.prompt:
         return ""
     return clean((await world.store.get(request.prompt)).decode("utf-8", "replace"))
+
+
+async def stored_notices(world: World, digests: Sequence[str]) -> list[NoticeBody]:
+    """What tasks told, in that order. Raises StoreError."""
+    return [_notice(digest, data) for digest, data in zip(digests, await get_many(world.store, digests), strict=True)]
+
+
+def _notice(digest: str, data: bytes) -> NoticeBody:
+    try:
+        return NoticeBody.model_validate_json(data)
+    except ValidationError as error:
+        raise ChainError(f"object {digest} is no notice: {error.errors()[0]['msg']}") from error
 
 
 async def _unstored(world: World, request: ModelRequest) -> list[OutcomeBody]:

@@ -47,7 +47,7 @@ def start_early(world: World, request: ModelRequest, context: SessionContext, pl
     key = effect_key(request.session, request.exchange, place, use.name, json.dumps(use.input))
     if key in world.early:
         return
-    workspace = Path(context.cwd)
+    workspace = Path(request.workspace or context.cwd)
     noted = _NotedLater(world.seen(request.session))
     call = Call(
         world=world,

@@ -14,7 +14,7 @@ from activities.world import World
 from workflows.contracts.contract import Contract
 from workflows.contracts.errors import ChainError, ToolError
 from workflows.contracts.messages import ToolUse
-from workflows.contracts.permissions import Answer, Verdict
+from workflows.contracts.permissions import Answer, Mode, Verdict
 from workflows.contracts.settings import SessionContext
 from workflows.contracts.tools import EndRequest, ToolRequest
 from workflows.contracts.transcript import MessageBody, canonical, digest_of
@@ -41,8 +41,9 @@ class OpenedCall:
 
     def call(self, world: World, request: ToolRequest | EndRequest, *, is_repeat: bool = False) -> Call:
         """What the tool is given to run with."""
-        workspace = Path(self.context.cwd)
-        cwd = request.cwd if isinstance(request, ToolRequest) else ""
+        own, workspace = Path(self.context.cwd), Path(request.workspace or self.context.cwd)
+        run = request if isinstance(request, ToolRequest) else None
+        cwd = run.cwd if run else ""
         return Call(
             world=world,
             session=request.session,
@@ -56,6 +57,9 @@ class OpenedCall:
             settings=self.context.settings,
             attempt=world.beat().attempt,
             is_repeat=is_repeat,
+            mode=run.mode if run else Mode.DEFAULT,
+            own_folder=own if own != workspace else None,
+            tasks=run.tasks if run else 0,
         )
 
     def begin(self, request: ToolRequest, begun: Begun, engine: str) -> None:

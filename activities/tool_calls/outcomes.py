@@ -109,8 +109,11 @@ async def stored(told: Told, verdict: Verdict, ended: Ended, answer: Answer | No
         worker=told.world.beat().worker,
         started=told.began_at,
         ended=wall_time(),
+        directives=outcome.directives,
     )
-    done = ToolDone(outcome=await _put(told.world, body), status=outcome.status, cwd=outcome.cwd)
+    done = ToolDone(
+        outcome=await _put(told.world, body), status=outcome.status, cwd=outcome.cwd, directives=outcome.directives
+    )
     if at.tool is not None and at.tool.repeat != Repeat.SAFE:
         at.record.write_outcome({"outcome": done.outcome, "status": done.status.value, "cwd": done.cwd})
         if "output_bytes" in outcome.data and outcome.status != CallStatus.UNKNOWN:
@@ -132,7 +135,7 @@ async def found(told: Told) -> ToolDone | None:
 
 
 def _done(record: Record, body: OutcomeBody, digest: str) -> ToolDone:
-    return ToolDone(outcome=digest, status=body.status, cwd=str(record.get("cwd", "")))
+    return ToolDone(outcome=digest, status=body.status, cwd=str(record.get("cwd", "")), directives=body.directives)
 
 
 async def _put(world: World, body: OutcomeBody) -> str:

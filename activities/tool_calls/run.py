@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from contextlib import suppress
+from dataclasses import replace
 
 from activities.tool import AnyTool, Call, ToolInput
 from activities.tool_calls.early import taken_early
@@ -20,6 +21,9 @@ from workflows.contracts.tools import CallStatus, Pass, Repeat, ToolDone, ToolOu
 from workflows.contracts.transcript import canonical
 
 log = logging.getLogger(__name__)
+
+_CONTENT_TOLD = 16 * 1024
+"""Bytes of a plan or of questions that watchers are told; the whole is an object of the store."""
 
 _NOT_DECIDED = Verdict(decision=Decision.DENY, by="tool", text="the call does not fit its tool")
 
@@ -52,6 +56,7 @@ async def _vetted(told: Told, request: ToolRequest) -> ToolDone:
         raise AssertionError("a call without a tool has no input")
     call = at.call(told.world, request, is_repeat=at.record.read_intent() is not None)
     answer = _answer(at, request)
+    call = replace(call, approval=request.approval, answer=answer)
     if (begun := at.begun()) is not None:
         # It was allowed and may have had its effect: what became of it is told, whatever would be decided now.
         return await stored(told, begun.verdict, await _run_once(told, call, tool, given), begun.answer)
@@ -59,7 +64,10 @@ async def _vetted(told: Told, request: ToolRequest) -> ToolDone:
     if answer is not None:
         told.say(ApprovalAnswered(**told.place(), approval=answer.approval, allow=answer.allow, by=answer.by))
     if verdict.decision == Decision.ASK:
-        return await _ask(told, tool, given, verdict)
+        try:
+            return await _ask(told, tool, given, verdict, call)
+        except ToolError as error:
+            return await stored(told, _NOT_DECIDED, Ended(failed(str(error)), ""))
     if verdict.decision == Decision.DENY:
         return await stored(told, verdict, Ended(denied(verdict), ""), answer)
     if tool.repeat != Repeat.SAFE and not call.is_repeat:
@@ -72,12 +80,16 @@ def _answer(at: OpenedCall, request: ToolRequest) -> Answer | None:
     asked, answer = request.approval, request.answer
     if asked is None or answer is None or not (answer.digest == asked.digest == at.digest):
         return None
+    if answer.content != asked.content:
+        return None
     return answer if answer.approval == call_id(request.exchange, request.place) else None
 
 
-async def _ask(told: Told, tool: AnyTool, given: ToolInput, verdict: Verdict) -> ToolDone:
+async def _ask(told: Told, tool: AnyTool, given: ToolInput, verdict: Verdict, call: Call) -> ToolDone:
+    """The question for the person, with what they must see whole. Raises ToolError when that is not there."""
     request, at = told.request, told.at
     found_pass = Pass(verdict=verdict, digest=at.digest)
+    content = clean(await tool.content(call, given))
     found_digest = await told.world.store.put(canonical(found_pass.model_dump(mode="json")))
     approval = Approval(
         id=call_id(request.exchange, request.place),
@@ -87,10 +99,18 @@ async def _ask(told: Told, tool: AnyTool, given: ToolInput, verdict: Verdict) ->
         found=found_digest,
         asked_at=request.at,
         reason=clean(verdict.text)[:120],
+        content=await told.world.store.put(content.encode()) if content else "",
+        choices=tool.choices(given),
     )
     told.say(
         ApprovalAsked(
-            **told.place(), tool=tool.name, approval=approval.id, summary=approval.summary, reason=approval.reason
+            **told.place(),
+            tool=tool.name,
+            approval=approval.id,
+            summary=approval.summary,
+            reason=approval.reason,
+            content=content.encode()[:_CONTENT_TOLD].decode("utf-8", "ignore"),
+            choices=approval.choices,
         )
     )
     return ToolDone(status=CallStatus.NEEDS_APPROVAL, approval=approval)

@@ -5,8 +5,10 @@ from datetime import timedelta
 from typing import Generic, TypeVar
 
 from workflows.contracts.contract import Contract
+from workflows.contracts.extensions import HookDone, HookMoment
 from workflows.contracts.model import ModelReply, ModelRequest
 from workflows.contracts.session import Archived, ArchiveRequest, Opened, OpenRequest, Settled, SettleRequest
+from workflows.contracts.tasks import Watched, WatchRequest
 from workflows.contracts.tools import EndRequest, ToolDone, ToolRequest
 
 In = TypeVar("In", bound=Contract)
@@ -71,6 +73,29 @@ SETTLE = ActivitySpec("settle", SettleRequest, Settled, timeout=timedelta(minute
 ARCHIVE = ActivitySpec(
     "archive_history", ArchiveRequest, Archived, timeout=timedelta(minutes=5), heartbeat=_SLOW_BEAT, attempts=0
 )
+WATCH_TASK = ActivitySpec(
+    "watch_task",
+    WatchRequest,
+    Watched,
+    timeout=timedelta(days=30),
+    heartbeat=_SLOW_BEAT,
+    attempts=0,
+    longest_retry=timedelta(seconds=5),
+    on_host=True,
+)
+END_TASK = ActivitySpec(
+    "end_task", WatchRequest, Watched, timeout=timedelta(minutes=2), heartbeat=_SLOW_BEAT, attempts=0, on_host=True
+)
+RUN_HOOKS = ActivitySpec(
+    "run_hooks",
+    HookMoment,
+    HookDone,
+    timeout=timedelta(hours=1),
+    heartbeat=timedelta(seconds=5),
+    attempts=20,
+    longest_retry=timedelta(seconds=5),
+    on_host=True,
+)
 
-SPECS = (OPEN, ASK_MODEL, RUN_TOOL, END_CALL, SETTLE, ARCHIVE)
+SPECS = (OPEN, ASK_MODEL, RUN_TOOL, END_CALL, SETTLE, ARCHIVE, RUN_HOOKS)
 """Every activity; each is bound to one function in `activities/catalog.py`."""

@@ -6,6 +6,7 @@ from pydantic import Field, TypeAdapter
 
 from workflows.contracts.contract import Contract
 from workflows.contracts.model import Usage
+from workflows.contracts.permissions import Choice
 from workflows.contracts.session import Totals
 
 
@@ -119,6 +120,10 @@ class ApprovalAsked(Happened):
     approval: str
     summary: str
     reason: str = ""
+    content: str = ""
+    """The plan, or the questions as JSON, at most 16 KB of it."""
+    choices: tuple[Choice, ...] = ()
+    """One for each question that the answer must answer."""
 
 
 class ApprovalAnswered(Happened):

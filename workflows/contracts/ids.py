@@ -23,6 +23,11 @@ def session_workflow(session: str) -> str:
     return f"{SESSION_PREFIX}{session}"
 
 
+def task_workflow(session: str, task: str) -> str:
+    """Workflow id of a session's background task."""
+    return f"task-{session}-{task}"
+
+
 def session_of(workflow_id: str) -> str:
     """Session id of a workflow id; a bare session id is returned as it is."""
     return workflow_id.removeprefix(SESSION_PREFIX)

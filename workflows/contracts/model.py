@@ -96,6 +96,14 @@ class ModelRequest(Contract):
     """Places of calls that ended and left no outcome; each gets a result that says so, among `waiting`."""
     beyond: int = 0
     """Calls of that entry after the first MOST_CALLS; each gets a result that says so."""
+    notices: tuple[str, ...] = ()
+    """Digests of NoticeBody objects that the model is shown from now on."""
+    unkept: int = 0
+    """Further words of tasks that came while too many waited."""
+    reminder: str = ""
+    """What the model must hear of its mode: plan | left_plan; empty for nothing."""
+    workspace: str = ""
+    """The folder that the session works in now; empty for its own."""
 
 
 class ModelReply(Contract):

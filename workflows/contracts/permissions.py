@@ -123,6 +123,24 @@ class Verdict(Contract):
     """What the checks saw, whether it decided or not."""
 
 
+class Choice(Contract):
+    """What one question of several lets the person choose from; its words are in the approval's content."""
+
+    options: int
+    """How many there are; something else may always be said instead."""
+    several: bool = False
+    """More than one may be chosen."""
+
+
+class Chosen(Contract):
+    """A person's answer to one question."""
+
+    options: tuple[int, ...] = ()
+    """Numbers of the options, from 1."""
+    text: str = ""
+    """What they said in their own words."""
+
+
 class Approval(Contract):
     """An open question to a person, kept in the session's state."""
 
@@ -138,6 +156,10 @@ class Approval(Contract):
     asked_at: str
     reason: str = ""
     """Why it is asked, at most 120 characters."""
+    content: str = ""
+    """Digest of the object that a person must see whole: the questions, the plan; an answer counts for exactly it."""
+    choices: tuple[Choice, ...] = ()
+    """One for each question that the answer must answer; empty when it is a yes or a no."""
 
 
 class Answer(Contract):
@@ -157,6 +179,12 @@ class Answer(Contract):
     """Ed25519 over `signed_bytes`, hex."""
     always: bool = False
     """Allowed, and the rules that the question offered are saved."""
+    content: str = ""
+    """The approval's content, as the person saw it."""
+    chosen: tuple[Chosen, ...] = ()
+    """One for each of the approval's choices."""
+    mode: Mode | None = None
+    """The mode to go on in, where a plan is approved."""
 
 
 def signed_bytes(session: str, act: str, *parts: str) -> bytes:
@@ -165,8 +193,10 @@ def signed_bytes(session: str, act: str, *parts: str) -> bytes:
 
 
 def answer_bytes(session: str, answer: Answer) -> bytes:
-    """What an answer's signature covers."""
+    """What an answer's signature covers; what an older answer cannot have is left out where it is not said."""
     always = ("always",) if answer.always else ()
+    more = (answer.content, answer.mode or "") if answer.content or answer.chosen or answer.mode else ()
+    chosen = [part for each in answer.chosen for part in (",".join(map(str, each.options)), each.text)]
     return signed_bytes(
         session,
         "answer",
@@ -177,4 +207,6 @@ def answer_bytes(session: str, answer: Answer) -> bytes:
         answer.text,
         answer.by,
         *always,
+        *more,
+        *chosen,
     )

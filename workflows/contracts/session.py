@@ -8,6 +8,7 @@ from workflows.contracts.contract import Contract
 from workflows.contracts.model import CallRef, Usage
 from workflows.contracts.permissions import Answer, Approval, Mode
 from workflows.contracts.settings import Thresholds
+from workflows.contracts.tasks import Task
 
 
 class TurnEnd(StrEnum):
@@ -46,6 +47,8 @@ class SetMode(Contract):
     mode: Mode
     by: str = ""
     signature: str = ""
+    approval: str = ""
+    """The question whose signed answer changed the mode; empty for a request of its own."""
 
 
 class CallState(StrEnum):
@@ -101,6 +104,8 @@ class Turn(Contract):
     """Replies in a row that the output cap cut off."""
     denied: bool = False
     """The newest call was refused and none has worked since."""
+    kept_going: int = 0
+    """Times in a row that a hook kept the turn from ending."""
 
 
 class Totals(Contract):
@@ -146,6 +151,20 @@ class SessionState(Contract):
     """Temporal runs so far, this one included."""
     waiting_for: str = ""
     """What the session waits for, for whoever watches: an answer, a host, a retry."""
+    workspace: str = ""
+    """The folder that the session works in now; empty for the one that it was started in."""
+    before_plan: Mode | None = None
+    """The mode to go back to after plan mode."""
+    told_mode: Mode | None = None
+    """The mode that the model knows of."""
+    tasks: tuple[Task, ...] = ()
+    """Background work that is open."""
+    notices: tuple[str, ...] = ()
+    """Digests of words of tasks that the model was not shown yet."""
+    unkept: int = 0
+    """Further words of tasks that came while too many waited."""
+    hooks: tuple[str, ...] = ()
+    """Events, beside those of tool calls, that have hooks."""
 
 
 class UnreadableStart(Exception):
@@ -258,6 +277,8 @@ class Opened(Contract):
 
     context: str
     head: str
+    hooks: tuple[str, ...] = ()
+    """Events, beside those of tool calls, that have hooks."""
 
 
 class SettleRequest(Contract):
@@ -286,6 +307,12 @@ class SettleRequest(Contract):
     """Places of calls of `entry` that ended and left no outcome; each gets a result that says so."""
     beyond: int = 0
     """Calls of `entry` after the first MOST_CALLS; each gets a result that says so."""
+    notices: tuple[str, ...] = ()
+    """Digests of words of tasks that the model was not shown; they stand before the notice."""
+    unkept: int = 0
+    """Further words of tasks that came while too many waited."""
+    left: tuple[str, ...] = ()
+    """Tasks of a closing session whose end nobody saw in time."""
     unwritten: tuple[str, ...] = ()
     """Digests of outcomes and prompts that could not be written; the notice names them."""
     why: str = ""

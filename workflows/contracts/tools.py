@@ -5,6 +5,8 @@ from enum import StrEnum
 from pydantic import JsonValue
 
 from workflows.contracts.contract import Contract
+from workflows.contracts.directives import Directive
+from workflows.contracts.extensions import HookResult
 from workflows.contracts.messages import Shown
 from workflows.contracts.permissions import Answer, Approval, Mode, Verdict
 
@@ -79,6 +81,8 @@ class ToolOutcome(Contract):
     """Folder in which the next command starts, when it changed."""
     data: dict[str, JsonValue] = {}
     """Facts for audit and screen: exit code, line counts, the to-do list."""
+    directives: tuple[Directive, ...] = ()
+    """What it asks of the workflow."""
 
 
 class ToolRequest(Contract):
@@ -102,6 +106,10 @@ class ToolRequest(Contract):
     turn: int = 0
     broken: str = ""
     """Why the call is never run; it only gets an outcome that says so."""
+    workspace: str = ""
+    """The folder that the session works in now; empty for its own."""
+    tasks: int = 0
+    """Tasks that are open."""
 
 
 class ToolDone(Contract):
@@ -112,6 +120,10 @@ class ToolDone(Contract):
     status: CallStatus
     approval: Approval | None = None
     cwd: str = ""
+    directives: tuple[Directive, ...] = ()
+    """By value: at most DIRECTIVES_LIMIT bytes."""
+    stop: str = ""
+    """Why a hook ends the turn after this call, at most 300 characters."""
 
 
 class EndRequest(Contract):
@@ -126,6 +138,8 @@ class EndRequest(Contract):
     turn: int = 0
     why: str = ""
     """Why it is ended, when nobody interrupted: the failure of the call's own activity."""
+    workspace: str = ""
+    """The folder that the session works in now; empty for its own."""
 
 
 class Pass(Contract):
@@ -136,3 +150,5 @@ class Pass(Contract):
     """SHA-256 of tool and input."""
     suggestions: tuple[str, ...] = ()
     """Rules that *always allow* saves; none when it cannot be offered."""
+    hooks: HookResult | None = None
+    """What the hooks before the call said; they are not asked again."""

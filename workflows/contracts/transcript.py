@@ -8,6 +8,8 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue
 
 from workflows.contracts.contract import Contract
+from workflows.contracts.directives import Directive
+from workflows.contracts.extensions import HookRecord
 from workflows.contracts.messages import Block, Role, Shown
 from workflows.contracts.model import StopReason, Usage
 from workflows.contracts.permissions import Answer, Verdict
@@ -88,6 +90,12 @@ class OutcomeBody(Contract):
     worker: str = ""
     started: str = ""
     ended: str = ""
+    directives: tuple[Directive, ...] = ()
+    """What it asked of the workflow."""
+    hooks: tuple[HookRecord, ...] = ()
+    """Every hook that ran for it, in order."""
+    updated_input: dict[str, JsonValue] | None = None
+    """What a hook put in the place of its input; the verdict and a person's answer are bound to this one."""
 
 
 class NoticeBody(Contract):
@@ -101,7 +109,23 @@ class NoticeBody(Contract):
     data: dict[str, JsonValue] = {}
 
 
-Body = Annotated[MessageBody | OutcomeBody | NoticeBody, Field(discriminator="kind")]
+class EditBody(Contract):
+    """What is shown otherwise from now on, decided once: the originals stay in the chain."""
+
+    kind: Literal["edit"] = "edit"
+    what: str
+    """left_out: a note stands for pictures and documents that were shown before, or that the provider refused."""
+    text: str = ""
+    """Why, in one sentence for the person."""
+    objects: tuple[str, ...] = ()
+    """Digests of the pictures and documents."""
+    note: str = ""
+    """What the model reads in the place of each."""
+    lasting: bool = False
+    """Wherever they come again, too: the provider takes them never."""
+
+
+Body = Annotated[MessageBody | OutcomeBody | NoticeBody | EditBody, Field(discriminator="kind")]
 
 
 class Entry(Contract):

@@ -2,7 +2,7 @@
 
 import re
 
-from workflows.contracts.permissions import Answer, Approval, Mode
+from workflows.contracts.permissions import Answer, Approval, Choice, Chosen, Mode
 from workflows.contracts.session import (
     CallState,
     Close,
@@ -18,6 +18,9 @@ from workflows.contracts.transcript import digest_of
 
 _MARK = 12
 """Hex digits that tell one request id from another, however long a client makes its ids."""
+
+PLAN_TOOL = "ExitPlanMode"
+"""The tool whose question shows a plan."""
 
 _MODES = 4
 """Mode changes that wait to be written; of more, the newest counts."""
@@ -96,9 +99,31 @@ def refuse_answer(state: SessionState, answer: Answer) -> str:
         return f"no question {answer.approval} is open; perdure approvals lists those that are"
     if found.digest != answer.digest:
         return f"question {answer.approval} is now about something else; look at it again with perdure approvals"
-    if len(answer.text.encode()) > 1024:
+    words = (answer.text, *(each.text for each in answer.chosen))
+    if sum(len(text.encode("utf-8", errors="replace")) for text in words) > 1024:
         return "the answer's text is over 1 KB; say it shorter, or send it as a prompt"
-    return ""
+    return _refuse_content(found, answer)
+
+
+def _refuse_content(asked: Approval, answer: Answer) -> str:
+    """Why this answer does not fit what was shown with the question; empty when it does."""
+    if asked.content != answer.content:
+        return f"question {asked.id} shows something else now; look at it again with perdure approvals"
+    if answer.mode is not None and (asked.tool != PLAN_TOOL or answer.mode == Mode.PLAN or not answer.allow):
+        return "a mode goes only with the approval of a plan, and is not plan"
+    if not answer.allow or not asked.choices:
+        return "" if not answer.chosen else f"question {asked.id} is answered by yes or no; use perdure approve or deny"
+    if len(answer.chosen) != len(asked.choices):
+        return f"question {asked.id} asks {len(asked.choices)} things; answer each of them with perdure answer"
+    return next(filter(None, map(_refuse_chosen, asked.choices, answer.chosen)), "")
+
+
+def _refuse_chosen(choice: Choice, chosen: Chosen) -> str:
+    if any(not 1 <= number <= choice.options for number in chosen.options):
+        return f"there are options 1 to {choice.options}; choose one of them, or say something else as text"
+    if len(set(chosen.options)) < len(chosen.options) or (len(chosen.options) > 1 and not choice.several):
+        return "only one option may be chosen here" if not choice.several else "an option is named twice"
+    return "" if chosen.options or chosen.text.strip() else "choose an option, or say something else as text"
 
 
 def answered(state: SessionState, answer: Answer) -> SessionState:
@@ -115,7 +140,7 @@ def _with_answer(call: OpenCall, answer: Answer) -> OpenCall:
     if asked is None or call.state != CallState.ASKED or asked.id != answer.approval:
         return call
     # What a person reads of the question is not needed any more, and the state stays small.
-    asked = asked.model_copy(update={"summary": "", "reason": ""})
+    asked = asked.model_copy(update={"summary": "", "reason": "", "choices": ()})
     return call.model_copy(update={"state": CallState.ANSWERED, "approval": asked, "answer": answer})
 
 
@@ -150,7 +175,10 @@ def mode_set(state: SessionState, request: SetMode) -> SessionState:
     """The new mode counts from the next call on."""
     if request.mode == state.mode:
         return state
-    return state.model_copy(update={"mode": request.mode, "modes": (*state.modes[: _MODES - 1], request)})
+    before = state.mode if request.mode == Mode.PLAN else None
+    return state.model_copy(
+        update={"mode": request.mode, "modes": (*state.modes[: _MODES - 1], request), "before_plan": before}
+    )
 
 
 def closed(state: SessionState, request: Close) -> SessionState:

@@ -1,11 +1,13 @@
 """next_step(state) -> Step: the whole loop as one function."""
 
 from dataclasses import dataclass
+from functools import reduce
 
-from workflows.contracts.model import ModelReply
+from workflows.contracts.model import ModelReply, ModelRequest
 from workflows.contracts.session import (
     CallState,
     OpenCall,
+    Prompt,
     SessionState,
     SetMode,
     Totals,
@@ -14,6 +16,7 @@ from workflows.contracts.session import (
 )
 from workflows.contracts.settings import Thresholds
 from workflows.contracts.tools import CallStatus, ToolDone
+from workflows.core.directives import apply, told
 from workflows.core.recovery import after_reply
 from workflows.core.tool_batches import next_batch
 
@@ -90,7 +93,7 @@ def _between_turns(state: SessionState, *, once: bool) -> Step:
         return NoteModes()
     if state.closing:
         return CloseSession()
-    if state.queue:
+    if state.queue or (state.notices and not once):
         return StartTurn()
     return CloseSession() if once and state.turns else Rest()
 
@@ -104,8 +107,8 @@ def _limit(state: SessionState, turn: Turn, thresholds: Thresholds) -> TurnEnd |
 
 
 def started(state: SessionState) -> SessionState:
-    """The next prompt's turn has begun."""
-    prompt, *queue = state.queue
+    """The next prompt's turn has begun; without one that of what tasks told."""
+    prompt, *queue = state.queue or (Prompt(digest=""),)
     turn = Turn(number=state.turns + 1, prompt=prompt.digest)
     return state.model_copy(
         update={
@@ -118,8 +121,10 @@ def started(state: SessionState) -> SessionState:
     )
 
 
-def replied(state: SessionState, reply: ModelReply, thresholds: Thresholds) -> SessionState:
-    """The model has answered: its calls are open, its tokens are counted."""
+def replied(
+    state: SessionState, reply: ModelReply, thresholds: Thresholds, asked: ModelRequest | None = None
+) -> SessionState:
+    """The model has answered: its calls are open, its tokens are counted, and what it was shown waits no more."""
     turn = _of(state)
     state = state.model_copy(update={"totals": _counted(state.totals, reply), "window": reply.usage.context})
     turn = turn.model_copy(update={"exchanges": turn.exchanges + 1})
@@ -138,7 +143,13 @@ def replied(state: SessionState, reply: ModelReply, thresholds: Thresholds) -> S
             "discards": (),
         }
     )
-    return state.model_copy(update={"turn": turn, "head": reply.head})
+    state = state.model_copy(update={"turn": turn, "head": reply.head})
+    return state if asked is None else _shown(state, asked)
+
+
+def _shown(state: SessionState, asked: ModelRequest) -> SessionState:
+    state = told(state, len(asked.notices), asked.unkept)
+    return state.model_copy(update={"told_mode": asked.mode}) if asked.reminder else state
 
 
 def ran(state: SessionState, place: int, done: ToolDone) -> SessionState:
@@ -162,7 +173,8 @@ def ran(state: SessionState, place: int, done: ToolDone) -> SessionState:
     counted = totals.model_copy(update={"calls": totals.calls + 1, "denials": totals.denials + int(denied)})
     has_worked = done.status == CallStatus.OK
     turn = _of(state).model_copy(update={"denied": denied or (_of(state).denied and not has_worked)})
-    return state.model_copy(update={"turn": turn, "totals": counted, "cwd": done.cwd or state.cwd})
+    state = state.model_copy(update={"turn": turn, "totals": counted, "cwd": done.cwd or state.cwd})
+    return reduce(apply, done.directives, state)
 
 
 def waiting(turn: Turn) -> tuple[str, ...]:

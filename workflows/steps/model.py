@@ -3,6 +3,7 @@
 from workflows.contracts.activity_specs import ASK_MODEL
 from workflows.contracts.model import ModelRequest
 from workflows.core import turn as turns
+from workflows.core.directives import reminder
 from workflows.core.recovery import after_failure
 from workflows.steps.calls import failure_of
 from workflows.steps.running import Running, now
@@ -11,9 +12,10 @@ from workflows.steps.running import Running, now
 async def ask_model(running: Running) -> None:
     """One question to the model; afterwards the state holds its reply, its failure or nothing."""
     thresholds = running.given.thresholds
-    outcome = await running.run(ASK_MODEL, model_request(running), attempts=thresholds.model_attempts)
+    request = model_request(running)
+    outcome = await running.run(ASK_MODEL, request, attempts=thresholds.model_attempts)
     if not isinstance(outcome, BaseException):
-        running.state = turns.replied(running.state, outcome, thresholds)
+        running.state = turns.replied(running.state, outcome, thresholds, request)
     elif running.is_stopped():
         running.state = turns.reply_lost(running.state)
     else:
@@ -45,4 +47,8 @@ def model_request(running: Running) -> ModelRequest:
         entry=turn.entry if lost or turn.beyond else "",
         lost=lost,
         beyond=turn.beyond,
+        notices=running.state.notices,
+        unkept=running.state.unkept,
+        reminder=reminder(running.state),
+        workspace=running.state.workspace,
     )

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from temporalio import workflow
 
 from workflows.contracts.activity_specs import END_CALL, RUN_TOOL
+from workflows.contracts.directives import Directive
 from workflows.contracts.tools import CallStatus, EndRequest, ToolDone, ToolRequest
 from workflows.core import turn as turns
 from workflows.steps.calls import failure_of, never_began, nobody_came, start
+from workflows.steps.directives import carry_out
 from workflows.steps.running import Running, now
 
 
@@ -16,10 +18,13 @@ async def run_tools(running: Running, places: Sequence[int]) -> None:
     """Run the calls at these places side by side; each ends with an outcome or an open question."""
     tasks = [asyncio.ensure_future(_run(running, place)) for place in places]
     await workflow.wait(tasks)
+    asked: list[Directive] = []
     for place, task in zip(places, tasks, strict=True):
         # What the others gave counts, whatever fault one of them met.
         if task.exception() is None and (done := task.result()):
             running.state = turns.ran(running.state, place, done)
+            asked += done.directives
+    await carry_out(running, asked)
     for task in tasks:
         task.result()
 
@@ -53,6 +58,7 @@ async def _end(running: Running, place: int, why: str) -> ToolDone:
         context=running.state.context,
         turn=running.turn.number,
         why=why,
+        workspace=running.state.workspace,
     )
     result = await running.outlast(start(END_CALL, request, host=running.given.host))
     running.waits_for("")
@@ -79,4 +85,6 @@ def _request(running: Running, place: int) -> ToolRequest:
         answer=open_call.answer,
         turn=running.turn.number,
         broken=open_call.ref.broken,
+        workspace=running.state.workspace,
+        tasks=len(running.state.tasks),
     )

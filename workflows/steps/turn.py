@@ -7,6 +7,7 @@ from temporalio.exceptions import ActivityError, ApplicationError
 from workflows.contracts.activity_specs import SETTLE
 from workflows.contracts.session import SettleRequest, TurnEnd
 from workflows.core import turn as turns
+from workflows.core.directives import told
 from workflows.core.turn import (
     AskModel,
     AwaitApproval,
@@ -78,10 +79,14 @@ async def end_turn(running: Running, end: TurnEnd) -> None:
         modes=running.state.modes,
         lost=turns.lost(turn) if turn.entry else (),
         beyond=turn.beyond,
+        # After a turn that went well they start the next one; after any other they would do so for ever.
+        notices=() if end == TurnEnd.DONE else running.state.notices,
+        unkept=0 if end == TurnEnd.DONE else running.state.unkept,
     )
     modes = running.state.modes
     head = await write(request)
-    running.state = turns.noted(turns.ended(running.state, end, head, error), modes)
+    ended = turns.noted(turns.ended(running.state, end, head, error), modes)
+    running.state = told(ended, len(request.notices), request.unkept)
 
 
 async def write(request: SettleRequest) -> str:
@@ -92,8 +97,8 @@ async def write(request: SettleRequest) -> str:
         if was_cancelled(error):
             raise
         _kind, why = failure_of(error)
-        left_out = {"waiting": (), "prompts": (), "unanswered": (), "lost": (), "beyond": 0}
-        unwritten = (*request.waiting, *request.prompts)
+        left_out = {"waiting": (), "prompts": (), "unanswered": (), "lost": (), "beyond": 0, "notices": ()}
+        unwritten = (*request.waiting, *request.prompts, *request.notices)
         return (
             await call(SETTLE, request.model_copy(update={**left_out, "unwritten": unwritten, "why": why[:300]}))
         ).head
