@@ -1,6 +1,7 @@
 """the table spec -> function; what the worker registers."""
 
 from activities.binding import AnyBinding, Binding
+from activities.hooks.moment import run_moment
 from activities.housekeeping import archive_history
 from activities.model.call import ModelCalls
 from activities.prompt.open import open_session
@@ -22,6 +23,7 @@ def bindings(models: ModelCalls) -> tuple[AnyBinding, ...]:
         Binding(specs.END_CALL, end_call),
         Binding(specs.SETTLE, settle),
         Binding(specs.ARCHIVE, archive_history),
+        Binding(specs.RUN_HOOKS, run_moment),
     )
 
 

@@ -1,6 +1,7 @@
 """Settings, merged and frozen when a session starts."""
 
 from workflows.contracts.contract import Contract
+from workflows.contracts.extensions import HookRule
 from workflows.contracts.permissions import Mode, Rules, Unattended
 from workflows.contracts.sandbox import SandboxSettings
 from workflows.contracts.tools import ToolSpec
@@ -74,6 +75,8 @@ class SessionSettings(Contract):
     sandbox: SandboxSettings = SandboxSettings()
     """What its commands may touch."""
     web: WebSettings = WebSettings()
+    hooks: tuple[HookRule, ...] = ()
+    """Hooks of whoever starts the session, beside those of settings files."""
 
 
 class SessionContext(Contract):
@@ -87,3 +90,5 @@ class SessionContext(Contract):
     """Text blocks of the system prompt; the last static one ends the cached prefix."""
     tools: tuple[ToolSpec, ...]
     """In the order in which the model sees them."""
+    hooks: tuple[HookRule, ...] = ()
+    """As the settings had them when the session started; literal values of headers stay on the host."""

@@ -1,0 +1,71 @@
+"""Where the hooks of one moment run: folder, environment, and how one of them ended."""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from activities.hooks.protocol import Said
+from activities.stores.environments import kept_environment, without_keys
+from activities.world import World
+from workflows.contracts.extensions import HookRule
+from workflows.contracts.transcript import canonical
+from workflows.core.hook_events import facts_of
+
+
+@dataclass(frozen=True)
+class HookPlace:
+    """One moment of one session: what its hooks share."""
+
+    world: World
+    session: str
+    key: str
+    """Key of the call or moment in the journal; each process of its hooks carries it."""
+    root: Path
+    """Folder of that call's record; hooks keep their files below it."""
+    cwd: Path
+    project: Path
+
+    @property
+    def folder(self) -> Path:
+        """Where the hooks of this moment keep their files."""
+        return self.root / "hooks"
+
+    def folder_of(self, rule: HookRule) -> Path:
+        """Where one hook's files are: the same for each attempt."""
+        written = canonical(rule.model_dump(mode="json"))
+        return self.folder / f"{rule.event}-{hashlib.sha256(written).hexdigest()[:16]}"
+
+    def variables(self) -> dict[str, str]:
+        """The session's variables without keys of ours: what a header may name, what a command finds."""
+        kept = kept_environment(self.world.home, self.session)
+        return without_keys(self.world.environment) if kept is None else kept
+
+    def environment(self, rule: HookRule) -> dict[str, str]:
+        """What a command hook finds."""
+        project = str(self.project)
+        given = {
+            "CLAUDE_PROJECT_DIR": project,
+            "PERDURE_PROJECT_DIR": project,
+            "PERDURE_SESSION_ID": self.session,
+            "PERDURE_HOOK_EVENT": rule.event,
+        }
+        roots = {"CLAUDE_PLUGIN_ROOT": rule.root, "PERDURE_PLUGIN_ROOT": rule.root} if rule.root else {}
+        return self.variables() | given | roots
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How one hook ended: what it said, or why it said nothing that counts."""
+
+    said: Said | None = None
+    failure: str = ""
+    text: str = ""
+    exit: int | None = None
+    seconds: float = 0.0
+    crash: str = ""
+
+
+def limit_of(rule: HookRule) -> float:
+    """Seconds that the hook may take."""
+    facts = facts_of(rule.event)
+    return min(rule.timeout or facts.seconds, facts.most_seconds)
