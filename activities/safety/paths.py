@@ -53,9 +53,17 @@ def located(call: Call, text: str) -> Path:
 
 
 def is_own(call: Call, path: Path) -> bool:
-    """Whether a path lies in PERDURE_HOME: keys, journal and chain are no agent's to read or write, its memory is."""
+    """Whether a path lies in PERDURE_HOME: keys, journal and chain are no agent's to read or write.
+
+    Its memory is, and the session's own plan.
+    """
     home = call.world.home
-    return is_inside(path, home.root) and not is_inside(path, home.memory)
+    return is_inside(path, home.root) and not is_inside(path, home.memory) and not is_plan(call, path)
+
+
+def is_plan(call: Call, path: Path) -> bool:
+    """Whether a path, links followed, is the session's plan file."""
+    return real(path) == real(call.world.home.plan(call.session))
 
 
 def own_findings(call: Call, paths: tuple[Path, ...]) -> tuple[Finding, ...]:
