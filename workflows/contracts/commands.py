@@ -11,6 +11,8 @@ from workflows.contracts.permissions import Decision
 UNKNOWN = "\ue000"
 """Stands in a decoded value for a part that only the shell will know; a text that holds it itself is unknown too."""
 
+_OPEN = frozenset({"variable", "command", "process-in", "process-out", "arithmetic", "operator"})
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -34,8 +36,8 @@ class Word:
     may_split: bool = False
     """An unknown part stands outside quotes, or a whole list: it may become no word, or several."""
     expansions: frozenset[str] = frozenset()
-    """What the shell does in it: variable, command, process-in, process-out, arithmetic, operator (`${x:=…}` and its
-    like), brace, tilde, glob, ansi (`$'…'`)."""
+    """What the shell does in it: variable, command, text (`$(cat <<'EOF' …)`, a constant), process-in, process-out,
+    arithmetic, literal-arithmetic, operator (`${x:=…}` and its like), brace, tilde, glob, ansi (`$'…'`)."""
     variables: tuple[str, ...] = ()
     """Names that it reads, known ones too."""
 
@@ -47,7 +49,7 @@ class Word:
     @property
     def is_free(self) -> bool:
         """Whether its text is open: a rule may cover it only where the rule leaves arguments free."""
-        return not self.is_constant
+        return not self.is_constant or not self.expansions.isdisjoint(_OPEN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +166,8 @@ class SimpleCommand:
     upstream: tuple[int, ...] = ()
     """Indexes of the commands that write into its input, through pipes."""
     depth: int = 0
+    folder: str = ""
+    """Where a `cd` before it went: empty for where the script began, `UNKNOWN` where only the shell will know."""
 
     @property
     def name(self) -> str:
