@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from activities.settings.locking import locked_folder
 from activities.settings.reading import read_regular
 from activities.stores.files import append_line, make_folder, write_atomic
 from activities.stores.home import Home
@@ -68,14 +69,24 @@ def records(home: Home) -> list[TrustRecord]:
     return sorted((record for record in found if record), key=lambda record: record.folder)
 
 
-def put_record(home: Home, record: TrustRecord, sign: Sign) -> TrustRecord:
-    """Sign a record and keep it in the place of an older one, which never counts again."""
-    older = read_record(home, record.folder)
+def put_record(home: Home, record: TrustRecord, sign: Sign, *, adds: bool = False) -> TrustRecord:
+    """Sign a record and keep it in the place of an older one, which never counts again.
+
+    With `adds` its grants are added to those that the person has signed already.
+    """
+    make_folder(home.trust)
+    with locked_folder(home.trust):
+        older = read_record(home, record.folder)
+        if older and adds:
+            record = record.model_copy(update={"grants": (*older.grants, *record.grants)})
+        return _replace(home, older, record, sign)
+
+
+def _replace(home: Home, older: TrustRecord | None, record: TrustRecord, sign: Sign) -> TrustRecord:
     whole = record.model_copy(
         update={"grants": tuple(sorted(set(record.grants))), "digest": digest_of_grants(record.grants)}
     )
     signed = whole.model_copy(update={"signature": sign(trust_bytes(whole))})
-    make_folder(home.trust)
     if older:
         # First: dying in between asks the person again, where the other order would leave an old word that counts.
         _revoke(home, older)
@@ -85,10 +96,12 @@ def put_record(home: Home, record: TrustRecord, sign: Sign) -> TrustRecord:
 
 def revoke(home: Home, folder: str) -> bool:
     """Take trust back; False when there was none. A record that somebody kept a copy of counts no more either."""
-    record = read_record(home, folder)
-    if record:
-        _revoke(home, record)
-    record_path(home, folder).unlink(missing_ok=True)
+    make_folder(home.trust)
+    with locked_folder(home.trust):
+        record = read_record(home, folder)
+        if record:
+            _revoke(home, record)
+        record_path(home, folder).unlink(missing_ok=True)
     return record is not None
 
 

@@ -67,7 +67,7 @@ def read_layer(data: bytes, source: Source, file: str, root: str = "", *, closes
     """
     reading = _Reading(source, file, root, closes)
     try:
-        held = _object(data)
+        held = json_object(data)
     except _NotReadable as error:
         reading.problem(f"it is left out: {error}", closes=_MAY_RESTRICT.search(data) is not None)
     else:
@@ -87,7 +87,8 @@ def unreadable_layer(why: str, source: Source, file: str, root: str = "", *, clo
     return SettingsLayer(source=source, file=file, root=root, problems=(text,), broken=text if closes else "")
 
 
-def _object(data: bytes) -> dict[str, JsonValue]:
+def json_object(data: bytes) -> dict[str, JsonValue]:
+    """The JSON object that a file holds, empty for an empty one. Raises ValueError that says what is wrong with it."""
     try:
         text = data.decode("utf-8-sig")
         if not text.strip():

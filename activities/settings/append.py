@@ -1,0 +1,105 @@
+"""append_rules: *always allow*, written into a settings file without losing anything that stands there."""
+
+import json
+import os
+import stat
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from activities.settings.locking import locked_folder
+from activities.settings.reading import read_regular
+from activities.stores.files import make_folder, write_atomic
+from workflows.contracts.errors import UserError
+from workflows.contracts.permissions import Decision, Source
+from workflows.core.permission_rules import parse
+from workflows.core.settings_parse import json_object, read_layer
+
+_UNSHARED = b"# Rules of one person alone, written by perdure.\nsettings.local.json\n"
+"""Beside a local file that perdure makes, so that nobody shares it by mistake."""
+
+
+def append_rules(file: Path, rules: Sequence[str], root: Path, action: Decision = Decision.ALLOW) -> tuple[str, ...]:
+    """Add rules to a settings file below `root`; those that were not there yet. The file is made when it is missing.
+
+    Everything else in it stays, and of two writers at once neither loses a rule. UserError for a rule that is none,
+    for a file that cannot be read as settings, and for one that leads out of the folder.
+    """
+    if wrong := next((rule for rule in rules if parse(rule) is None), ""):
+        raise UserError(f"{wrong!r} is no rule; write Tool or Tool(what).", reason="no_rule")
+    _make_folder(file.parent)
+    with locked_folder(file.parent):
+        _check_place(file, root)
+        _remove_leftovers(file)
+        held, text = _read(file)
+        added = _add(held, file, action, rules)
+        if added:
+            data = json.dumps(held, indent=_indent_of(text), ensure_ascii=False) + "\n"
+            write_atomic(file, data.encode(), _mode_of(file))
+    return added
+
+
+def _make_folder(folder: Path) -> None:
+    if not folder.is_dir():
+        make_folder(folder)
+        write_atomic(folder / ".gitignore", _UNSHARED, 0o644)
+
+
+def _check_place(file: Path, root: Path) -> None:
+    """A link in a folder that somebody else made could lead into the person's own settings."""
+    real = Path(os.path.realpath(file))
+    if not real.is_relative_to(os.path.realpath(root)) or real.name != file.name:
+        raise UserError(f"{file} is a link to {real}: add the rule there by hand if that is meant.", reason="link")
+
+
+def _remove_leftovers(file: Path) -> None:
+    """What a writer left that was killed; under the lock nobody else writes."""
+    for path in file.parent.glob(f".{file.name}.*.tmp"):
+        with suppress(OSError):
+            path.unlink()
+
+
+def _read(file: Path) -> tuple[dict[str, JsonValue], str]:
+    try:
+        data = read_regular(file)
+    except FileNotFoundError:
+        return {}, ""
+    except OSError as error:
+        raise UserError(
+            f"{file} cannot be read ({error.strerror or error}); no rule was added.", reason="disk"
+        ) from error
+    try:
+        return json_object(data), data.decode("utf-8-sig")
+    except ValueError as error:
+        raise UserError(f"{file} is malformed ({error}); mend it, then allow again.", reason="malformed") from error
+
+
+def _add(held: dict[str, JsonValue], file: Path, action: Decision, rules: Sequence[str]) -> tuple[str, ...]:
+    permissions = held.setdefault("permissions", {})
+    listed = permissions.setdefault(action.value, []) if isinstance(permissions, dict) else None
+    if not isinstance(listed, list):
+        raise UserError(
+            f"{file} is malformed (permissions.{action} is no list); mend it, then allow again.", reason="malformed"
+        )
+    added = tuple(rule for rule in dict.fromkeys(rules) if rule not in listed)
+    listed.extend(added)
+    layer = read_layer(json.dumps(held).encode(), Source.LOCAL, str(file))
+    if layer.broken:
+        raise UserError(f"{layer.broken}; mend it, then allow again.", reason="malformed")
+    return added
+
+
+def _indent_of(text: str) -> int | str:
+    """How the file is indented already; two blanks for a new one."""
+    line = next((line for line in text.splitlines()[1:] if line.strip()), "  ")
+    blanks = line[: len(line) - len(line.lstrip())]
+    return "\t" if blanks.startswith("\t") else len(blanks) or 2
+
+
+def _mode_of(file: Path) -> int:
+    try:
+        return stat.S_IMODE(file.stat().st_mode)
+    except OSError:
+        return 0o600
