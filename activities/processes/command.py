@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from activities.processes.confinement import Confinement
 from activities.processes.program import CWD_FD
 
 TAG = "PERDURE_CALL"
@@ -18,7 +19,10 @@ LONGEST_WORD = 30_000
 """Characters in one argument; Linux takes 128 KiB at most, and a character may be four bytes."""
 
 # `set +x` keeps our own line out of a traced script's output; an error of pwd (folder gone) is no output either.
-REPORT = f"trap '{{ set +x; }} 2>/dev/null; builtin pwd -P 2>/dev/null >&{CWD_FD}' EXIT; "
+REPORT = (
+    "trap '{ PERDURE_EXIT=$?; set +x; } 2>/dev/null; "
+    f"{{ builtin echo $PERDURE_EXIT; builtin pwd -P; }} 2>/dev/null >&{CWD_FD}' EXIT; "
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +56,9 @@ class CommandSpec:
     umask: int | None = None
     """Its umask; None leaves the worker's."""
 
+    sandbox: Confinement | None = None
+    """What holds it; None for the person's own rights."""
+
     def as_record(self) -> dict[str, object]:
         """What goes into command.json."""
         return {
@@ -63,16 +70,17 @@ class CommandSpec:
             "grace": self.grace,
             "output_cap": self.output_cap,
             "umask": self.umask,
+            **({"sandbox": self.sandbox.as_record()} if self.sandbox else {}),
         }
 
 
-def shell(text: str, prefix: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """The argv that runs a text in bash and reports where it ended; `prefix` is a sandbox's own argv before it."""
+def shell(text: str) -> tuple[str, ...]:
+    """The argv that runs a text in bash and reports where it ended."""
     if len(text) <= LONGEST_WORD:
-        return (*prefix, "bash", "-c", REPORT + text)
+        return ("bash", "-c", REPORT + text)
     pieces = [text[place : place + LONGEST_WORD] for place in range(0, len(text), LONGEST_WORD)]
     whole = "".join(f"${{{number}}}" for number in range(1, len(pieces) + 1))
-    return (*prefix, "bash", "-c", f'{REPORT}eval "set --; {whole}"', "bash", *pieces)
+    return ("bash", "-c", f'{REPORT}eval "set --; {whole}"', "bash", *pieces)
 
 
 class EndKind(StrEnum):
@@ -127,6 +135,9 @@ class CommandEnd:
 
     cwd: str | None = None
     """The shell's last folder; None when it did not say (no shell, `exec`, killed, its own EXIT trap)."""
+
+    sandbox_error: str = ""
+    """Why its sandbox could not be made; then nothing of it ran."""
 
     note: str = ""
     """For `unknown` and for what never started: why."""

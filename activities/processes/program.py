@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from activities.processes.claim import number
+from activities.processes.confine import NotConfined, Sandbox, refuse
 from activities.processes.lean import parse_json
 
 TYPE_CHECKING = False
@@ -32,6 +33,8 @@ class Command:
         self.grace = seconds(asked, "grace") or 0.0
         self.cap = number(asked, "output_cap")
         self.umask = asked.get("umask")
+        held = asked.get("sandbox")
+        self.sandbox = Sandbox(held) if isinstance(held, dict) else None
 
 
 def seconds(asked: dict[str, object], name: str) -> float | None:
@@ -57,12 +60,25 @@ def become_command(command: Command, gate: int, output: int, cwd_file: int) -> N
     what = command.cwd
     try:
         os.chdir(command.cwd)
-        what = command.argv[0]
-        os.execvpe(what, command.argv, command.environment)
-    except FileNotFoundError as error:
-        fail(f"{what}: {error.strerror}", 127)
+        argv = confined(command)
+        what = argv[0]
+        os.execvpe(what, argv, command.environment)
     except (OSError, ValueError) as error:
-        fail(f"{what}: {getattr(error, 'strerror', None) or error}", 126)
+        text = f"{what}: {getattr(error, 'strerror', None) or error}"
+        if command.sandbox and command.sandbox.is_wrapped and what != command.cwd:
+            refuse(command.folder, text)
+        fail(text, 127 if isinstance(error, FileNotFoundError) else 126)
+
+
+def confined(command: Command) -> list[str]:
+    """The whole argv; from here on this child is held as the sandbox says."""
+    if not command.sandbox:
+        return command.argv
+    try:
+        command.sandbox.enter(command.folder)
+    except NotConfined as error:
+        refuse(command.folder, str(error))
+    return [*command.sandbox.prefix, *command.argv]
 
 
 def fail(text: str, code: int) -> None:

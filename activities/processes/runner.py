@@ -16,7 +16,7 @@ import select
 import sys
 import time
 
-from activities.processes import claim
+from activities.processes import claim, confine
 from activities.processes.capture import Capture, Status
 from activities.processes.lean import become_subreaper
 from activities.processes.program import Command, become_command
@@ -128,6 +128,8 @@ def run(folder: str, say: int) -> None:
         os.close(descriptor)
     ignore_hangups()
     watch = Run(command, child, pipe, capture)
+    if command.sandbox:
+        command.sandbox.hold_lease()
     # The child was forked before the lock exists, so no copy of the lock outlives us.
     is_ours = claim.take(folder, facts(child)) is not None
     os.write(say, b"0")
@@ -248,7 +250,14 @@ class Run:
         """TERM all; KILL follows."""
         self.kill_at = time.monotonic() + grace
         self.give_up_at = self.kill_at + GIVE_UP
-        ask_to_end(self.left())
+        scaffold = self.scaffold()
+        ask_to_end([process for process in self.left() if process.pid not in scaffold])
+
+    def scaffold(self) -> set[object]:
+        """Bubblewrap's own two processes: they end with the command, and tell how it ended."""
+        if self.command.sandbox is None or not self.command.sandbox.is_wrapped:
+            return set()
+        return {self.child, confine.told(self.command.folder).get("child-pid")}
 
     def left(self) -> list[Process]:
         """Who lives below us; without /proc (macOS) only the group can be reached."""
@@ -256,7 +265,7 @@ class Run:
         if not found and sys.platform != "linux":
             found = [Process(-self.child, os.getpid(), self.child, 0)]
         if not self.reason:
-            self.leftovers.update(process.pid for process in found)
+            self.leftovers.update({process.pid for process in found} - self.scaffold())
         return found
 
     def end_group_without_subreaper(self) -> None:
@@ -301,11 +310,17 @@ class Run:
 
     def facts(self) -> dict[str, object]:
         """The status: how it ended and what it left."""
+        reported, folder = self.last_words()
         status = self.exit if self.exit is not None and self.is_started else None
+        error = ""
+        if status is not None and self.command.sandbox:
+            is_wrapped = self.command.sandbox.is_wrapped
+            error = confine.failure(self.command.folder, status, is_wrapped=is_wrapped)
+            status = confine.as_seen_outside(status, reported) if is_wrapped else status
         number = os.WTERMSIG(status) if status is not None and os.WIFSIGNALED(status) else None
         return {
             "reason": self.reason or ("exited" if number is None else "signal"),
-            "is_started": self.is_started,
+            "is_started": self.is_started and not error,
             "exit_code": os.WEXITSTATUS(status) if status is not None and number is None else None,
             "signal": number,
             "started_at": self.started_at,
@@ -313,12 +328,13 @@ class Run:
             "seconds": time.monotonic() - self.began,
             "leftovers": len(self.leftovers),
             "remaining": self.remaining,
-            "cwd": self.last_folder(),
+            "cwd": folder,
+            "sandbox_error": error,
             **self.capture.facts(),
         }
 
-    def last_folder(self) -> str | None:
-        """Where the shell was when it ended, if it said so."""
+    def last_words(self) -> tuple[bool, str | None]:
+        """Whether the shell told its exit code, and where it was when it ended, if it said so."""
         with open(f"{self.command.folder}/cwd", "rb") as file:
-            text = file.read(CHUNK)
-        return os.fsdecode(text.removesuffix(b"\n")) or None
+            code, _, folder = file.read(CHUNK).partition(b"\n")
+        return code.isdigit(), os.fsdecode(folder.removesuffix(b"\n")) or None

@@ -2,17 +2,13 @@
 
 import pytest
 
-from activities.processes.command import CommandSpec, EndKind, end_from_status, shell
+from activities.processes.command import CommandSpec, EndKind, end_from_status
 
 
 def test_a_spec_shows_no_environment_when_it_is_printed() -> None:
     spec = CommandSpec(key="k", argv=("true",), cwd="/", environment={"TOKEN": "hidden"})
     assert "hidden" not in repr(spec)
     assert spec.as_record()["environment"] == {"TOKEN": "hidden", "PERDURE_CALL": "k"}
-
-
-def test_a_sandbox_stands_before_the_shell() -> None:
-    assert shell("ls", ("bwrap", "--die-with-parent"))[:4] == ("bwrap", "--die-with-parent", "bash", "-c")
 
 
 def test_a_later_runners_status_is_read_for_what_is_known() -> None:

@@ -1,0 +1,191 @@
+"""Policy: what a session's commands may see and change, as a list of places, from settings and folders."""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from activities.safety.sandbox import git_places
+from activities.safety.sandbox.places import (
+    OWN_FILES,
+    OWN_FOLDERS,
+    SECRET_AT_HOME,
+    SEEN_AT_HOME,
+    STARTS_AT_HOME,
+    secret_files,
+    tool_folders,
+)
+from workflows.contracts.sandbox import SandboxSettings
+
+
+class Kind(StrEnum):
+    """What may be done at a place and below it, but for deeper places of the list."""
+
+    HIDDEN = "hidden"
+    READ = "read"
+    WRITE = "write"
+    STAND_IN = "stand-in"
+    """An empty folder for one that is absent, so that none can be made."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """One path inside the sandbox."""
+
+    path: str
+    kind: Kind
+    source: str = ""
+    """What is shown there; empty for the path itself."""
+    is_file: bool = False
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """The folders that a policy is made for."""
+
+    workspace: Path
+    user: Path
+    """The person's home folder."""
+    home: Path
+    """PERDURE_HOME."""
+    temporary: Path
+    """The session's own /tmp."""
+    caches: Path
+    """The workspace's own caches of package managers."""
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What commands of one session may touch."""
+
+    workspace: str
+    user: str
+    temporary: str
+    places: tuple[Place, ...]
+    """Shallow ones first; a later one of the same path wins."""
+    has_unix_sockets: bool = False
+    domains: tuple[str, ...] = ()
+    denied_domains: tuple[str, ...] = ()
+
+    def digest(self) -> str:
+        """Names this policy."""
+        told = [self.workspace, self.temporary, self.has_unix_sockets, self.domains, self.denied_domains]
+        places = [[place.path, place.kind.value, place.source, place.is_file] for place in self.places]
+        return hashlib.sha256(json.dumps([told, places]).encode("utf-8", "surrogateescape")).hexdigest()
+
+    def kind_at(self, path: str) -> Kind:
+        """What may be done at a path."""
+        found = Kind.READ
+        for place in self.places:
+            if path == place.path or path.startswith(place.path.rstrip("/") + "/"):
+                found = place.kind
+        return found
+
+
+def make_policy(settings: SandboxSettings, where: Surroundings, environment: Mapping[str, str]) -> Policy:
+    """The policy for a workspace; looks at the disk for what is there."""
+    plan = _Plan(settings, where)
+    plan.hide_the_rest(environment)
+    plan.open_what_is_asked()
+    plan.keep_git()
+    plan.keep_from_the_agent()
+    network = settings.network
+    return Policy(
+        workspace=str(where.workspace),
+        user=str(where.user),
+        temporary=str(where.temporary),
+        places=tuple(sorted(plan.places.values(), key=lambda place: (len(Path(place.path).parts), place.path))),
+        has_unix_sockets=bool(network.allow_unix_sockets) or network.allow_all_unix_sockets,
+        domains=network.allowed_domains,
+        denied_domains=network.denied_domains,
+    )
+
+
+class _Plan:
+    """The places of a policy while it is made: what is added later wins at its path."""
+
+    def __init__(self, settings: SandboxSettings, where: Surroundings) -> None:
+        self.settings = settings
+        self.where = where
+        self.places: dict[str, Place] = {}
+
+    def add(self, kind: Kind, *paths: Path) -> None:
+        for path in paths:
+            if path.exists():
+                self.places[str(path)] = Place(str(path), kind, is_file=not path.is_dir())
+
+    def put(self, path: Path, kind: Kind, source: Path | None = None) -> None:
+        self.places[str(path)] = Place(str(path), kind, source=str(source or ""))
+
+    def hide_the_rest(self, environment: Mapping[str, str]) -> None:
+        """The person's home folder, /run and /tmp are not seen, but for tools, caches and the session's own /tmp."""
+        user, temporary, running = self.where.user, _real("/tmp"), _real("/run")  # noqa: S108 - the session's own instead
+        self.put(running, Kind.HIDDEN)
+        self.put(temporary, Kind.WRITE, self.where.temporary)
+        for name in ("/var/tmp", "/dev/shm"):  # noqa: S108 - as above
+            if _real(name) not in (temporary, Path("/dev/shm")):  # noqa: S108 - bwrap makes that one itself
+                self.put(_real(name), Kind.WRITE, self.where.temporary)
+        if user == Path("/"):
+            return
+        self.put(user, Kind.HIDDEN)
+        self.add(Kind.READ, *(user / name for name in SEEN_AT_HOME))
+        self.add(Kind.READ, *tool_folders(environment, (user, temporary, running)))
+        self.put(user / ".cache", Kind.WRITE, self.where.caches)
+
+    def open_what_is_asked(self) -> None:
+        """The workspace and what the settings allow."""
+        rules = self.settings.filesystem
+        self.add(Kind.READ, *self.named(rules.allow_read))
+        self.add(Kind.WRITE, *self.named(rules.allow_write))
+        self.add(Kind.WRITE, *self.named(self.settings.network.allow_unix_sockets))
+        workspace, user = self.where.workspace, self.where.user
+        if workspace == Path("/"):
+            return
+        self.put(workspace, Kind.WRITE)
+        if user.is_relative_to(workspace):
+            # Its home folder is the person's work, then; only what is secret or starts programs is kept.
+            self.places = {path: place for path, place in self.places.items() if not Path(path).is_relative_to(user)}
+            self.put(workspace, Kind.WRITE)
+            self.add(Kind.READ, *(user / name for name in STARTS_AT_HOME))
+            self.add(Kind.HIDDEN, *(user / name for name in SECRET_AT_HOME))
+
+    def keep_git(self) -> None:
+        """Nothing that a later git would run can be changed, nor the folder moved away."""
+        repository = git_places.repository_of(self.where.workspace)
+        if repository is None:
+            return
+        self.put(repository.common, Kind.WRITE)
+        if repository.entry != repository.common:
+            self.add(Kind.READ, repository.entry)
+        self.add(Kind.READ, *git_places.control_files(repository))
+
+    def keep_from_the_agent(self) -> None:
+        """Settings of agents, what the settings deny, secrets of the system, and all that is perdure's own."""
+        workspace, rules = self.where.workspace, self.settings.filesystem
+        self.add(Kind.READ, *(workspace / name for name in (*OWN_FOLDERS, *OWN_FILES)))
+        for name in OWN_FOLDERS:
+            if not os.path.lexists(workspace / name) and workspace != Path("/"):
+                self.put(workspace / name, Kind.STAND_IN)
+        self.add(Kind.READ, *self.named(rules.deny_write))
+        self.add(Kind.HIDDEN, *self.named(rules.deny_read), *secret_files())
+        own = self.where.home
+        self.places = {
+            path: place
+            for path, place in self.places.items()
+            if not Path(path).is_relative_to(own) or Path(path).is_relative_to(workspace)
+        }
+        if workspace != own:
+            self.add(Kind.HIDDEN, own)
+
+    def named(self, words: Iterable[str]) -> list[Path]:
+        """The real paths that settings name."""
+        user = str(self.where.user)
+        paths = (user + word[1:] if word == "~" or word.startswith("~/") else word for word in words)
+        return [Path(os.path.realpath(self.where.workspace / path)) for path in paths]
+
+
+def _real(path: str) -> Path:
+    return Path(os.path.realpath(path))
