@@ -115,7 +115,7 @@ def _edits(asked: Asked, script: Script) -> frozenset[int]:
     if not script.is_parsed or script.is_cut or script.functions:
         return frozenset()
     found: set[int] = set()
-    moves = not is_below(asked.bases.cwd, asked.folders)
+    moves = not is_below(asked.ground.cwd, asked.folders)
     for place, command in enumerate(script.commands):
         if is_accepted_edit(command, asked.ground, moves=moves):
             found.add(place)

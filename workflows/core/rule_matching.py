@@ -49,6 +49,8 @@ class Asked:
     parameters: Mapping[str, str] = field(default_factory=dict)
     """Top-level parameters of the call, as text."""
     bases: Bases = field(default_factory=lambda: Bases("/"))
+    cwd: str = ""
+    """Folder in which a command runs; the session's where it is empty."""
     folders: tuple[str, ...] = ()
     """Real paths of the session's folder and of those added to it."""
     real: Callable[[str], str] = _same
@@ -68,7 +70,7 @@ class Asked:
     @property
     def ground(self) -> Ground:
         """Where edits are accepted."""
-        return Ground(self.bases.cwd, self.folders, self.real)
+        return Ground(self.cwd or self.bases.cwd, self.folders, self.real)
 
 
 def first_forbidding(policy: Policy, asked: Asked, action: Decision) -> SourcedRule | None:
@@ -152,7 +154,7 @@ def named_paths(texts: Iterable[str], asked: Asked) -> tuple[NamedPath, ...]:
     named: list[NamedPath] = []
     for text in texts:
         placed = f"{asked.bases.home}{text[1:]}" if text == "~" or text.startswith("~/") else text
-        path = normpath(join(asked.bases.cwd, placed))
+        path = normpath(join(asked.ground.cwd, placed))
         named.append(NamedPath(path, asked.real(path)))
     return tuple(named)
 
