@@ -1,11 +1,13 @@
 """open_session: fix what never changes inside a session, and write its first entry."""
 
+import asyncio
 import platform
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from activities.prompt.segments import STATIC, surroundings
+from activities.settings.opening import settings_of, told
 from activities.stores.index import note_head
 from activities.world import World
 from workflows.contracts.errors import UserError
@@ -28,6 +30,7 @@ async def open_session(world: World, request: OpenRequest, tools: tuple[ToolSpec
         raise UserError(f"the session's folder {request.cwd} does not exist on {world.host.name}", reason="no_folder")
     settings = await _settings(world, request.settings)
     _check_tools(settings, tools)
+    files = await asyncio.to_thread(settings_of, world, folder, settings)
     context = SessionContext(
         session=request.session,
         cwd=str(folder),
@@ -47,6 +50,7 @@ async def open_session(world: World, request: OpenRequest, tools: tuple[ToolSpec
             "store": request.store,
             "public_key": request.public_key,
             "sandbox": "none",
+            **told(files),
         },
     )
     head = await world.transcript.append("", request.at, (notice,))

@@ -16,7 +16,7 @@ LIMIT_S = 5.0
 
 @contextmanager
 def locked_folder(folder: Path) -> Iterator[None]:
-    """Hold the lock of the folder itself: files are replaced by each writer, and no lock file is left. UserError when busy."""
+    """Hold the lock of the folder itself, so that no lock file is left. UserError when another keeps it."""
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error:
