@@ -12,6 +12,11 @@ from workflows.contracts.transcript import canonical
 from workflows.core.hook_events import facts_of
 
 
+def hook_folder(root: Path) -> Path:
+    """Where the hooks of a call or moment keep their files, below its record."""
+    return root / "hooks"
+
+
 @dataclass(frozen=True)
 class HookPlace:
     """One moment of one session: what its hooks share."""
@@ -28,7 +33,7 @@ class HookPlace:
     @property
     def folder(self) -> Path:
         """Where the hooks of this moment keep their files."""
-        return self.root / "hooks"
+        return hook_folder(self.root)
 
     def folder_of(self, rule: HookRule) -> Path:
         """Where one hook's files are: the same for each attempt."""

@@ -184,13 +184,11 @@ def _answered(given: Given, told: list[str]) -> dict[str, object]:
     behavior = _text(decision, "behavior")
     if behavior not in {"allow", "deny"}:
         raise BadAnswer(f"its decision.behavior is {behavior!r}; there are allow and deny")
-    known = {"behavior", "message", "interrupt", "updatedInput"}
+    known = {"behavior", "message", "interrupt"}
     told += [f"decision.{name} has no effect" for name in sorted(decision.keys() - known)]
     changed: dict[str, object] = {"decision": _DECISIONS[behavior], "reason": _text(decision, "message")}
     if behavior == "deny" and _flag(decision, "interrupt", default=False):
         changed |= {"stops": True, "stop_reason": changed["reason"]}
-    if (updated := decision.get("updatedInput")) is not None:
-        changed["updated_input"] = _object(updated, "decision.updatedInput")
     return changed
 
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 from pathlib import Path
 
+from activities.hooks.matching import may_match
 from activities.stores.journal import effect_key
 from activities.stores.seen import SeenFiles
 from activities.tool import AnyTool, Call, ToolInput
@@ -11,6 +12,7 @@ from activities.tool_calls.registry import find
 from activities.tool_calls.vet import parse_input, vet
 from activities.world import Early, World
 from workflows.contracts.errors import PerdureError
+from workflows.contracts.extensions import HookEvent
 from workflows.contracts.messages import ToolUse
 from workflows.contracts.model import ModelRequest
 from workflows.contracts.permissions import Decision
@@ -36,7 +38,10 @@ class _NotedLater(SeenFiles):
 
 
 def start_early(world: World, request: ModelRequest, context: SessionContext, place: int, use: ToolUse) -> None:
-    """Run the call now if it is safe, may run beside others, is allowed without asking, and belongs to this host."""
+    """Run the call now if it is safe, may run beside others, is allowed without asking, belongs to this host.
+
+    What a hook is to see first is not started.
+    """
     tool = find(use.name)
     if tool is None or not _may_start(world, context, tool):
         return
@@ -73,6 +78,7 @@ def _may_start(world: World, context: SessionContext, tool: AnyTool) -> bool:
         tool.repeat == Repeat.SAFE
         and tool.may_run_beside_others
         and context.host == world.host.id
+        and not may_match((*context.hooks, *context.settings.hooks), HookEvent.PRE_TOOL_USE, tool.name)
         and tool.name in {spec.name for spec in context.tools}
     )
 

@@ -9,6 +9,7 @@ from activities.processes.command import CommandEnd, CommandSpec
 from activities.safety.changes import found_done
 from activities.safety.command_texts import outcome_of
 from activities.tool import Call
+from activities.tool_calls.hooked import as_hooked, end_hooks_of
 from activities.tool_calls.opened import Begun, opened
 from activities.tool_calls.outcomes import Ended, Told, found, stored
 from activities.tool_calls.run import cancelled, failed, unknown
@@ -24,8 +25,9 @@ _ENDED = Begun(
 
 async def end_call(world: World, request: EndRequest) -> ToolDone:
     """The call's outcome: found in the journal, or what is known after everything it started was ended."""
-    at = await opened(world, request)
-    told = Told(world, request, at)
+    at, hooks = as_hooked(await opened(world, request))
+    told = Told(world, request, at, hooks=hooks)
+    await end_hooks_of(at)
     if at.tool is None or at.tool.repeat == Repeat.SAFE:
         return await _ended(told, request, None)
     # Before the lock: an attempt that holds it watches the command, and lets go when that has ended.
@@ -44,7 +46,7 @@ async def _what_is_left(call: Call, told: Told, request: EndRequest, end: Comman
     tool, record = told.at.tool, told.at.record
     if end is not None and end.is_started:
         spec = _spec(call)
-        command = str(told.at.use.input.get("command", ""))
+        command = str(told.at.effective_input.get("command", ""))
         return await outcome_of(replace(call, cwd=Path(spec.cwd)), command, spec, end)
     not_done = failed(f"The call failed: {request.why}") if request.why else cancelled()
     if tool is None or tool.repeat == Repeat.SAFE or tool.attaches or record.read_intent() is None:

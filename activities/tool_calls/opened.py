@@ -1,10 +1,10 @@
 """What a tool call stands in: its entry, its tool, its session's context, its place in the journal."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pydantic import ValidationError
+from pydantic import JsonValue, ValidationError
 
 from activities.stores.journal import CallRecord, effect_key
 from activities.tool import AnyTool, Call, ToolInput
@@ -36,8 +36,26 @@ class OpenedCall:
     """None when the model named a tool that is not in the session's pool."""
     context: SessionContext
     digest: str
-    """SHA-256 of tool and input: what an approval is bound to."""
+    """SHA-256 of tool and input, as the reply has them."""
     record: CallRecord
+    updated_input: dict[str, JsonValue] | None = None
+    """What a hook put in the place of the input."""
+
+    @property
+    def effective_input(self) -> dict[str, JsonValue]:
+        """The input that counts."""
+        return self.use.input if self.updated_input is None else self.updated_input
+
+    @property
+    def bound(self) -> str:
+        """SHA-256 of tool and input that counts: what an approval is bound to."""
+        if self.updated_input is None:
+            return self.digest
+        return digest_of(canonical({"tool": self.use.name, "input": self.updated_input}))
+
+    def with_input(self, updated: dict[str, JsonValue] | None) -> "OpenedCall":
+        """The call with the input that a hook gave it; itself when none did."""
+        return self if updated is None else replace(self, updated_input=updated)
 
     def call(self, world: World, request: ToolRequest | EndRequest, *, is_repeat: bool = False) -> Call:
         """What the tool is given to run with."""
@@ -89,7 +107,7 @@ class OpenedCall:
         if self.tool is None:
             names = ", ".join(spec.name for spec in self.context.tools)
             raise ToolError(f"There is no tool {self.use.name}. There are: {names}.")
-        return parse_input(self.tool, self.use)
+        return parse_input(self.tool, self.use.model_copy(update={"input": self.effective_input}))
 
 
 async def opened(world: World, request: ToolRequest | EndRequest) -> OpenedCall:

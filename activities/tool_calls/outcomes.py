@@ -10,6 +10,7 @@ from activities.tool import Call
 from activities.tool_calls.opened import OpenedCall
 from activities.world import World
 from workflows.contracts.events import Happened, ToolEnded, ToolProgress, ToolStarted
+from workflows.contracts.extensions import HookRecord
 from workflows.contracts.messages import Text, clean
 from workflows.contracts.permissions import Answer, Verdict
 from workflows.contracts.tools import CallStatus, EndRequest, Repeat, ToolDone, ToolOutcome, ToolRequest
@@ -17,6 +18,7 @@ from workflows.contracts.transcript import OutcomeBody, canonical, stamp
 
 _PROGRESS_EVERY = 0.25
 _PREVIEW = 2_000
+_STOP = 300
 
 
 def wall_time() -> str:
@@ -50,6 +52,8 @@ class Told:
     at: OpenedCall
     began: float = field(default_factory=time.monotonic)
     began_at: str = field(default_factory=wall_time)
+    hooks: list[HookRecord] = field(default_factory=list)
+    """Hooks that ran so far, in order."""
 
     def place(self) -> Place:
         """Where its events belong."""
@@ -110,10 +114,10 @@ async def stored(told: Told, verdict: Verdict, ended: Ended, answer: Answer | No
         started=told.began_at,
         ended=wall_time(),
         directives=outcome.directives,
+        hooks=tuple(told.hooks),
+        updated_input=at.updated_input,
     )
-    done = ToolDone(
-        outcome=await _put(told.world, body), status=outcome.status, cwd=outcome.cwd, directives=outcome.directives
-    )
+    done = _done({"cwd": outcome.cwd}, body, await _put(told.world, body))
     if at.tool is not None and at.tool.repeat != Repeat.SAFE:
         at.record.write_outcome({"outcome": done.outcome, "status": done.status.value, "cwd": done.cwd})
         if "output_bytes" in outcome.data and outcome.status != CallStatus.UNKNOWN:
@@ -135,7 +139,13 @@ async def found(told: Told) -> ToolDone | None:
 
 
 def _done(record: Record, body: OutcomeBody, digest: str) -> ToolDone:
-    return ToolDone(outcome=digest, status=body.status, cwd=str(record.get("cwd", "")), directives=body.directives)
+    return ToolDone(
+        outcome=digest,
+        status=body.status,
+        cwd=str(record.get("cwd", "")),
+        directives=body.directives,
+        stop=next((hook.text or hook.hook for hook in body.hooks if hook.decision == "stop"), "")[:_STOP],
+    )
 
 
 async def _put(world: World, body: OutcomeBody) -> str:

@@ -2,11 +2,14 @@
 
 import asyncio
 import logging
+import time
 from contextlib import suppress
 from dataclasses import replace
 
+from activities.hooks.run import HooksCancelled
 from activities.tool import AnyTool, Call, ToolInput
 from activities.tool_calls.early import taken_early
+from activities.tool_calls.hooked import CallHooks, drop_files, has_hooks
 from activities.tool_calls.opened import Begun, OpenedCall, opened
 from activities.tool_calls.outcomes import Ended, Told, found, stored
 from activities.tool_calls.results import cleaned, trim
@@ -14,17 +17,20 @@ from activities.tool_calls.vet import refusal, vet
 from activities.world import World
 from workflows.contracts.errors import StepFailure, ToolError, UserError
 from workflows.contracts.events import ApprovalAnswered, ApprovalAsked
+from workflows.contracts.extensions import HookResult
 from workflows.contracts.ids import call_id
 from workflows.contracts.messages import Text, clean
 from workflows.contracts.permissions import Answer, Approval, Decision, Verdict
-from workflows.contracts.tools import CallStatus, Pass, Repeat, ToolDone, ToolOutcome, ToolRequest
+from workflows.contracts.tools import CallStatus, Repeat, ToolDone, ToolOutcome, ToolRequest
 from workflows.contracts.transcript import canonical
+from workflows.core.hook_answers import verdict_of
 
 log = logging.getLogger(__name__)
 
 _CONTENT_TOLD = 16 * 1024
 """Bytes of a plan or of questions that watchers are told; the whole is an object of the store."""
 
+_INTERRUPTED = Verdict(decision=Decision.DENY, by="tool", text="it was interrupted before it was decided")
 _NOT_DECIDED = Verdict(decision=Decision.DENY, by="tool", text="the call does not fit its tool")
 
 
@@ -35,7 +41,7 @@ async def run_tool(world: World, request: ToolRequest) -> ToolDone:
     """
     at = await opened(world, request)
     told = Told(world, request, at)
-    if at.tool is None or at.tool.repeat == Repeat.SAFE:
+    if at.tool is None or (at.tool.repeat == Repeat.SAFE and not has_hooks(at)):
         return await _vetted(told, request)
     async with at.record.lock():
         if (earlier := await found(told)) is not None:
@@ -55,47 +61,88 @@ async def _vetted(told: Told, request: ToolRequest) -> ToolDone:
     if tool is None:
         raise AssertionError("a call without a tool has no input")
     call = at.call(told.world, request, is_repeat=at.record.read_intent() is not None)
+    try:
+        done = await _decided(told, request, CallHooks(told, request, call, tool), given)
+        if done.status != CallStatus.NEEDS_APPROVAL:
+            drop_files(at)
+        return done
+    except HooksCancelled:
+        return await stored(told, _INTERRUPTED, Ended(cancelled(), ""))
+    except _Unfit as error:
+        return await stored(told, error.verdict, Ended(denied(error.verdict), ""))
+
+
+class _Unfit(Exception):
+    """A hook gave the call an input that its tool does not take."""
+
+    def __init__(self, verdict: Verdict) -> None:
+        super().__init__(verdict.text)
+        self.verdict = verdict
+
+
+async def _decided(told: Told, request: ToolRequest, hooks: CallHooks, given: ToolInput) -> ToolDone:
+    call, tool, begun = hooks.call, hooks.tool, told.at.begun()
+    # What else takes time before the verdict, such as a small model's opinion, may run beside these hooks.
+    said = await hooks.before(given, has_begun=begun is not None)
+    given = _updated(told, said, given)
+    at = told.at
     answer = _answer(at, request)
     call = replace(call, approval=request.approval, answer=answer)
-    if (begun := at.begun()) is not None:
+    hooks = replace(hooks, call=call)
+    if begun is not None:
         # It was allowed and may have had its effect: what became of it is told, whatever would be decided now.
-        return await stored(told, begun.verdict, await _run_once(told, call, tool, given), begun.answer)
-    verdict = await asyncio.to_thread(vet, call, tool, given, request.mode, answer)
+        return await stored(told, begun.verdict, await _run_once(told, hooks, given), begun.answer)
+    verdict = await asyncio.to_thread(vet, call, tool, given, request.mode, answer, verdict_of(said))
     if answer is not None:
         told.say(ApprovalAnswered(**told.place(), approval=answer.approval, allow=answer.allow, by=answer.by))
     if verdict.decision == Decision.ASK:
+        verdict = await hooks.when_asked(given, verdict)
+    if verdict.decision == Decision.ASK:
         try:
-            return await _ask(told, tool, given, verdict, call)
+            return await _ask(told, hooks, given, verdict)
         except ToolError as error:
             return await stored(told, _NOT_DECIDED, Ended(failed(str(error)), ""))
     if verdict.decision == Decision.DENY:
-        return await stored(told, verdict, Ended(denied(verdict), ""), answer)
+        more = await hooks.when_denied(given, verdict)
+        return await stored(told, verdict, Ended(denied(verdict, more), ""), answer)
     if tool.repeat != Repeat.SAFE and not call.is_repeat:
         at.begin(request, Begun(verdict=verdict, answer=answer), told.world.engine)
-    return await stored(told, verdict, await _run_once(told, call, tool, given), answer)
+    return await stored(told, verdict, await _run_once(told, hooks, given), answer)
+
+
+def _updated(told: Told, said: HookResult, given: ToolInput) -> ToolInput:
+    """The input that counts from here on."""
+    if said.updated_input is None:
+        return given
+    told.at = told.at.with_input(said.updated_input)
+    try:
+        return told.at.given()
+    except ToolError as error:
+        by = next((record.hook for record in said.records if record.updated), said.by)
+        text = f"hook {by} gave it an input that does not fit: {error}"
+        raise _Unfit(Verdict(decision=Decision.DENY, by="hook", rule=by, text=text)) from error
 
 
 def _answer(at: OpenedCall, request: ToolRequest) -> Answer | None:
     """The person's answer, if it was given for exactly this call."""
     asked, answer = request.approval, request.answer
-    if asked is None or answer is None or not (answer.digest == asked.digest == at.digest):
+    if asked is None or answer is None or not (answer.digest == asked.digest == at.bound):
         return None
     if answer.content != asked.content:
         return None
     return answer if answer.approval == call_id(request.exchange, request.place) else None
 
 
-async def _ask(told: Told, tool: AnyTool, given: ToolInput, verdict: Verdict, call: Call) -> ToolDone:
+async def _ask(told: Told, hooks: CallHooks, given: ToolInput, verdict: Verdict) -> ToolDone:
     """The question for the person, with what they must see whole. Raises ToolError when that is not there."""
-    request, at = told.request, told.at
-    found_pass = Pass(verdict=verdict, digest=at.digest)
+    request, at, call, tool = told.request, told.at, hooks.call, hooks.tool
     content = clean(await tool.content(call, given))
-    found_digest = await told.world.store.put(canonical(found_pass.model_dump(mode="json")))
+    found_digest = await told.world.store.put(canonical(hooks.pass_of(verdict).model_dump(mode="json")))
     approval = Approval(
         id=call_id(request.exchange, request.place),
         tool=tool.name,
         summary=clean(tool.summary(given))[:160],
-        digest=at.digest,
+        digest=at.bound,
         found=found_digest,
         asked_at=request.at,
         reason=clean(verdict.text)[:120],
@@ -113,11 +160,12 @@ async def _ask(told: Told, tool: AnyTool, given: ToolInput, verdict: Verdict, ca
             choices=approval.choices,
         )
     )
+    await hooks.notify(given)
     return ToolDone(status=CallStatus.NEEDS_APPROVAL, approval=approval)
 
 
-async def _run_once(told: Told, call: Call, tool: AnyTool, given: ToolInput) -> Ended:
-    crash = ""
+async def _run_once(told: Told, hooks: CallHooks, given: ToolInput) -> Ended:
+    call, tool, crash = hooks.call, hooks.tool, ""
     if call.is_repeat:
         if tool.repeat == Repeat.ONCE and not tool.attaches:
             return Ended(unknown("the worker died while it ran"), "unknown")
@@ -126,8 +174,11 @@ async def _run_once(told: Told, call: Call, tool: AnyTool, given: ToolInput) -> 
         crash = "repeated"
     told.started(clean(tool.summary(given))[:300])
     call = told.with_progress(call)
-    outcome = await _until_cancelled(told, call, tool, given)
-    outcome = await trim(cleaned(outcome), tool.result_limit, told.world.store)
+    began = time.monotonic()
+    outcome = cleaned(await _until_cancelled(told, call, tool, given))
+    with suppress(HooksCancelled):
+        outcome = await hooks.after(given, outcome, time.monotonic() - began)
+    outcome = await trim(outcome, tool.result_limit, told.world.store)
     return Ended(outcome, "unknown" if outcome.status == CallStatus.UNKNOWN else crash)
 
 
@@ -185,9 +236,9 @@ def broken(why: str) -> ToolOutcome:
     return ToolOutcome(content=(Text(text=text),), is_error=True, status=CallStatus.BROKEN)
 
 
-def denied(verdict: Verdict) -> ToolOutcome:
+def denied(verdict: Verdict, more: str = "") -> ToolOutcome:
     """An outcome of a call that was not allowed."""
-    return ToolOutcome(content=(Text(text=clean(refusal(verdict))),), is_error=True, status=CallStatus.DENIED)
+    return ToolOutcome(content=(Text(text=clean(refusal(verdict) + more)),), is_error=True, status=CallStatus.DENIED)
 
 
 def unknown(why: str) -> ToolOutcome:

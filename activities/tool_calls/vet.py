@@ -2,7 +2,7 @@
 
 from pydantic import ValidationError
 
-from activities.safety.paths import is_inside
+from activities.safety.paths import is_inside, is_plan
 from activities.tool import AnyTool, Call, ToolInput
 from workflows.contracts.errors import ToolError
 from workflows.contracts.messages import ToolUse
@@ -23,19 +23,23 @@ def parse_input(tool: AnyTool, use: ToolUse) -> ToolInput:
         raise ToolError(why) from error
 
 
-def vet(call: Call, tool: AnyTool, given: ToolInput, mode: Mode, answer: Answer | None) -> Verdict:
+def vet(
+    call: Call, tool: AnyTool, given: ToolInput, mode: Mode, answer: Answer | None, hook: Verdict | None = None
+) -> Verdict:
     """What is decided about a call; a person's answer counts unless a deny rule speaks now."""
-    settings = call.settings
+    settings, paths = call.settings, tool.paths(call, given)
     asked = Asked(
         tool=tool.name,
         content=tool.subject(call, given),
         is_read_only=tool.is_read_only,
         edits_files=tool.edits_files,
-        is_inside=all(is_inside(path, call.workspace) for path in tool.paths(call, given)),
+        is_inside=all(is_inside(path, call.workspace) for path in paths),
+        needs_person=tool.needs_person,
+        is_plan_file=bool(paths) and all(is_plan(call, path) for path in paths),
     )
     if answer is not None:
         return may_still(asked, settings.rules) or _persons(answer)
-    return decide(asked, mode, settings.rules, tool.findings(call, given), settings.unattended)
+    return decide(asked, mode, settings.rules, tool.findings(call, given), settings.unattended, hook)
 
 
 def _persons(answer: Answer) -> Verdict:

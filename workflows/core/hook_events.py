@@ -45,7 +45,7 @@ EVENTS: dict[str, EventFacts] = {
     HookEvent.POST_TOOL_USE: EventFacts(_TOOL, is_tool=True),
     HookEvent.POST_TOOL_USE_FAILURE: EventFacts(_TOOL, is_tool=True),
     HookEvent.POST_TOOL_BATCH: EventFacts(guards=True),
-    HookEvent.NOTIFICATION: EventFacts("permission_prompt"),
+    HookEvent.NOTIFICATION: EventFacts("permission_prompt", seconds=5.0, most_seconds=60.0),
     HookEvent.STOP: EventFacts(),
     HookEvent.STOP_FAILURE: EventFacts("how the turn ended"),
     HookEvent.SESSION_END: EventFacts("clear, logout or other", seconds=1.5, most_seconds=60.0),

@@ -26,18 +26,22 @@ def decide(
     rules: Rules,
     findings: Sequence[Finding] = (),
     unattended: Unattended = Unattended.NO,
+    hook: Verdict | None = None,
 ) -> Verdict:
     """Deny rules and findings, ask rules and findings, mode, allow rules, person: the first that speaks decides.
 
     A deny is never overridden; a person's ask rule asks in bypass mode too.
     """
     verdict = (
-        _by_rule(asked, rules.deny, Decision.DENY)
+        _by_hook(hook, Decision.DENY)
+        or _by_rule(asked, rules.deny, Decision.DENY)
         or _by_finding(findings, Decision.DENY)
         or _by_rule(asked, rules.ask, Decision.ASK)
         or _by_finding(findings, Decision.ASK)
+        or _by_hook(hook, Decision.ASK)
         or _by_mode(asked, mode)
         or _by_rule(asked, rules.allow, Decision.ALLOW)
+        or _by_hook(hook, Decision.ALLOW)
         or Verdict(decision=Decision.ASK, by="mode", rule=mode, text=_why_asked(asked))
     )
     if verdict.decision == Decision.ASK:
@@ -53,6 +57,10 @@ def may_still(asked: Asked, rules: Rules) -> Verdict | None:
 def _by_rule(asked: Asked, rules: Sequence[str], decision: Decision) -> Verdict | None:
     rule = matching(rules, asked.tool, asked.content, gives_rights=decision == Decision.ALLOW)
     return Verdict(decision=decision, by="rule", rule=rule, text=f"rule {rule}") if rule else None
+
+
+def _by_hook(hook: Verdict | None, decision: Decision) -> Verdict | None:
+    return hook if hook is not None and hook.decision == decision else None
 
 
 def _by_finding(findings: Sequence[Finding], action: Decision) -> Verdict | None:
