@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from activities.model.failures import ModelFailure, backoff, masked
 from activities.model.flight import Flight, FlightFile, Past, Whole
 from activities.model.kept import Kept, is_text, is_worth, recalled, written
+from activities.model.left_out import edit_for, with_edit
 from activities.model.live import LiveFeed
 from activities.model.prices import cost_of
 from activities.model.request import Asking, body_bytes, head_bytes, is_thoughtless
@@ -19,11 +20,20 @@ from activities.model.waiting import prompt_text, waiting_entries
 from activities.transcript import Growth
 from activities.world import World
 from workflows.contracts.errors import FailureKind
-from workflows.contracts.events import ExchangeEnded, ExchangeStarted, Happened, ModelRetry, Superseded, TurnStarted
+from workflows.contracts.events import (
+    ExchangeEnded,
+    ExchangeStarted,
+    Happened,
+    ModelRetry,
+    Notice,
+    Superseded,
+    TurnStarted,
+)
 from workflows.contracts.messages import Block, Role, ToolUse
 from workflows.contracts.model import MOST_CALLS, CallRef, ModelReply, ModelRequest, StopReason, Usage
 from workflows.contracts.settings import SessionContext
 from workflows.contracts.transcript import MessageBody, digest_of, stamp
+from workflows.core.media import MENDABLE
 
 NO_JSON = "its input is no valid JSON"
 PROMPT_SHOWN = 4 * 1024
@@ -49,7 +59,7 @@ class Exchange:
 
     async def reply(self) -> ModelReply:
         """The reply that counts. Raises ModelFailure, whose delay watchers have been told; StoreError, ChainError."""
-        waiting = await waiting_entries(self.world, self.request)
+        waiting = await self._edited(await waiting_entries(self.world, self.request))
         async with self._writing(waiting) as writing:
             try:
                 said = await self._recalled() or await self._resumed() or await self._asked(waiting)
@@ -57,6 +67,18 @@ class Exchange:
                 raise self._told(failure) from None
             new, _ = await asyncio.gather(self._append(waiting.head, said), writing)
         return self._replied(new, said)
+
+    async def _edited(self, waiting: Growth) -> Growth:
+        """What waits, with what the request leaves out from now on. Raises ModelFailure for a refusal that stays."""
+        view = await self._view(waiting)
+        edit = await edit_for(self.world, self.request, waiting, self._asking.model, view)
+        if edit is None:
+            if self.request.refused:
+                raise ModelFailure(FailureKind.BAD_REQUEST, self.request.refused)
+            return waiting
+        if not self.past.is_told:
+            self._publish(Notice(what=edit.what, text=edit.text))
+        return await with_edit(self.world, waiting, self.request.at, edit)
 
     @asynccontextmanager
     async def _writing(self, waiting: Growth) -> AsyncIterator[asyncio.Future[str]]:
@@ -281,7 +303,12 @@ class Exchange:
             self.file.overloaded()
         is_final = not failure.retryable or self._is_last(failure)
         seconds = None if is_final else failure.retry_after or backoff(self.attempt)
-        told = ModelRetry(failure=failure.kind, text=message, seconds=0 if is_final else seconds or 0, final=is_final)
+        told = ModelRetry(
+            failure=failure.kind,
+            text=message,
+            seconds=0 if is_final else seconds or 0,
+            final=is_final and failure.kind not in MENDABLE,
+        )
         self._publish(told)
         return ModelFailure(failure.kind, message, seconds, retryable=not is_final)
 

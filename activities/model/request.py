@@ -3,7 +3,7 @@
 import base64
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -12,10 +12,12 @@ from pydantic import JsonValue
 from activities.stores.objects import ObjectStore, get_many
 from workflows.contracts.messages import (
     Block,
+    Document,
     Image,
     Message,
     RedactedThinking,
     Role,
+    ServerBlock,
     Text,
     Thinking,
     ToolResult,
@@ -25,6 +27,7 @@ from workflows.contracts.messages import (
 from workflows.contracts.model import ModelRequest
 from workflows.contracts.settings import SessionContext
 from workflows.contracts.tools import ToolSpec
+from workflows.core.media import Media, media_in, shown_content
 
 MARKER = b',"cache_control":{"type":"ephemeral"}'
 """Spliced in before the closing brace of a block."""
@@ -86,8 +89,8 @@ def body_bytes(head: bytes, messages: Sequence[bytes]) -> bytes:
 
 
 async def as_api(messages: Sequence[Message], store: ObjectStore) -> list[bytes]:
-    """Each message as the API's JSON, pictures read from the store."""
-    digests = sorted({image.digest for message in messages for image in _images(message.blocks)})
+    """Each message as the API's JSON, pictures and documents read from the store."""
+    digests = sorted({media.digest for message in messages for media in media_in(message.blocks)})
     pictures = dict(zip(digests, await get_many(store, digests), strict=True)) if digests else {}
     return [message_bytes(message, pictures) for message in messages]
 
@@ -108,8 +111,8 @@ def _with_marker(message: bytes) -> bytes:
 
 def _block(block: Block, pictures: dict[str, bytes]) -> Json:
     match block:
-        case Text(text=text):
-            return {"type": "text", "text": text}
+        case Text():
+            return _text(block)
         case Thinking(text=text, signature=signature):
             return {"type": "thinking", "thinking": text, "signature": signature}
         case RedactedThinking(data=data):
@@ -118,16 +121,17 @@ def _block(block: Block, pictures: dict[str, bytes]) -> Json:
             return {"type": "tool_use", "id": _id(block.id), "name": _id(block.name)[:128], "input": dict(block.input)}
         case ToolResult():
             return _result(block, pictures)
-        case Image():
-            return _image(block, pictures)
+        case ServerBlock():
+            return {**block.data}
+        case Image() | Document():
+            return _media(block, pictures)
         case _:
             assert_never(block)
 
 
 def _result(result: ToolResult, pictures: dict[str, bytes]) -> Json:
     shown: Json = {"type": "tool_result", "tool_use_id": _id(result.id)}
-    content = [block for block in result.content if not isinstance(block, Text) or block.text]
-    if content:
+    if content := shown_content(result):
         shown["content"] = [_block(block, pictures) for block in content]
     if result.is_error:
         shown["is_error"] = True
@@ -139,20 +143,21 @@ def _id(text: str) -> str:
     return _ODD.sub("_", text) or "_"
 
 
-def _image(image: Image, pictures: dict[str, bytes]) -> Json:
-    data = base64.b64encode(pictures[image.digest]).decode("ascii")
-    return {"type": "image", "source": {"type": "base64", "media_type": image.media_type, "data": data}}
+def _text(text: Text) -> Json:
+    shown: Json = {"type": "text", "text": text.text}
+    if text.citations:
+        shown["citations"] = json.loads(text.citations)
+    return shown
 
 
-def _images(blocks: Iterable[Block]) -> Iterable[Image]:
-    for block in blocks:
-        if isinstance(block, Image):
-            yield block
-        elif isinstance(block, ToolResult):
-            yield from _images(block.content)
+def _media(media: Media, pictures: dict[str, bytes]) -> Json:
+    data = base64.b64encode(pictures[media.digest]).decode("ascii")
+    return {"type": media.kind, "source": {"type": "base64", "media_type": media.media_type, "data": data}}
 
 
 def _tool(spec: ToolSpec) -> Json:
+    if spec.server:
+        return {**spec.server}
     return {"name": spec.name, "description": spec.description, "input_schema": dict(spec.input_schema)}
 
 

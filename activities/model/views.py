@@ -2,14 +2,15 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from activities.model.request import as_api
 from activities.stores.objects import ObjectStore
 from activities.transcript import Link, Transcript
 from workflows.contracts.messages import Message, RedactedThinking, Role, Thinking
-from workflows.contracts.transcript import Entry, MessageBody
+from workflows.contracts.transcript import EditBody, Entry, MessageBody
+from workflows.core.media import Media, edited, lasting_notes, media_in
 from workflows.core.view import fold
 
 Messages = tuple[Message, ...]
@@ -40,6 +41,10 @@ class View:
     """Each message of the whole view as the API's JSON."""
     size: int
     """Bytes of all of them."""
+    media: int
+    """Pictures and documents in it."""
+    lasting: Mapping[str, str]
+    """By digest, the notes that stand for what the provider never takes."""
 
 
 class ViewCache:
@@ -67,8 +72,8 @@ class ViewCache:
         """
         known = self._views.get((session, model))
         links = None if known is None else await _behind(known, head, fresh, transcript)
-        if links is None:
-            # Another branch, or too far behind: read afresh.
+        if links is None or any(isinstance(link.entry.body, EditBody) for link in links):
+            # Another branch, too far behind, or what was settled is shown otherwise now: read afresh.
             known, links = None, [*await transcript.read(head), *fresh]
         view = await _grown(known, links, model, store)
         self.read_entries += len(links)
@@ -96,7 +101,9 @@ async def _behind(known: View, head: str, fresh: Sequence[Link], transcript: Tra
 async def _grown(known: View | None, links: Sequence[Link], model: str, store: ObjectStore) -> View:
     if known is not None and not links:
         return known
-    entries = [*(known.tail if known else ()), *(_without_foreign_thoughts(link.entry, model) for link in links)]
+    lasting = known.lasting if known else lasting_notes(link.entry for link in links)
+    new_entries = edited([without_foreign_thoughts(link.entry, model) for link in links], lasting)
+    entries = [*(known.tail if known else ()), *new_entries]
     dropped, before = (known.dropped, known.settled) if known else (0, ())
     if len(entries) > _FOLDED_IN_A_THREAD:
         settled, recent, tail = await asyncio.to_thread(_folded, before, entries)
@@ -117,7 +124,13 @@ async def _grown(known: View | None, links: Sequence[Link], model: str, store: O
         recent=recent[settling:],
         written=(*old, *new),
         size=size + sum(map(len, new)),
+        media=(known.media if known else 0) + sum(1 for entry in new_entries for _ in _media(entry)),
+        lasting=lasting,
     )
+
+
+def _media(entry: Entry) -> Iterator[Media]:
+    return media_in(entry.body.blocks) if isinstance(entry.body, MessageBody) else iter(())
 
 
 def _folded(before: Messages, entries: Sequence[Entry]) -> tuple[Messages, Messages, tuple[Entry, ...]]:
@@ -152,7 +165,7 @@ def _same(before: Messages, after: Messages, settled: int) -> int:
     return place
 
 
-def _without_foreign_thoughts(entry: Entry, model: str) -> Entry:
+def without_foreign_thoughts(entry: Entry, model: str) -> Entry:
     """The entry without what only the model that thought it may be shown: its signature holds for that model."""
     body = entry.body
     if not isinstance(body, MessageBody) or body.role != Role.ASSISTANT or body.model in {"", model}:

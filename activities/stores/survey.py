@@ -10,8 +10,9 @@ from activities.stores.text_files import LATIN1, UTF8, Coding, marked_coding
 
 SAMPLE = 64 * 1024
 CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\b\x1b"))
+PDF = "a PDF document"
 MAGIC = (
-    (b"%PDF-", "a PDF document"),
+    (b"%PDF-", PDF),
     (b"\x7fELF", "an ELF program or library"),
     (b"PK\x03\x04", "a ZIP archive (or a document made of one)"),
     (b"\x1f\x8b", "gzip data"),

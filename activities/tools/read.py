@@ -13,13 +13,14 @@ from activities.safety.paths import located, named, own_findings
 from activities.stores.digests import digest_of
 from activities.stores.notebooks import NOTEBOOK_BYTES, parse_notebook
 from activities.stores.pages import LINE_WIDTH, PAGE_CHARACTERS, Page, read_page, text_of
-from activities.stores.pictures import why_refused
+from activities.stores.pdfs import PDF_BYTES, show_pdf
+from activities.stores.pictures import Fitted, fitted
 from activities.stores.regular_files import chunks, opened, shown
 from activities.stores.stored_results import fetch_result, is_result_name
-from activities.stores.survey import Survey, survey
+from activities.stores.survey import PDF, Survey, survey
 from activities.tool import Call, Tool, ToolInput
 from workflows.contracts.errors import ToolError
-from workflows.contracts.messages import Image, Shown, Text, clean
+from workflows.contracts.messages import Document, Image, Shown, Text, clean
 from workflows.contracts.permissions import Finding
 from workflows.contracts.tools import Effect, Repeat, ToolOutcome
 
@@ -37,16 +38,19 @@ class Input(ToolInput):
     )
     offset: int = Field(default=1, ge=0, description="Number of the first line to show, from 1.")
     limit: int = Field(default=LINES, ge=1, description=f"Most lines to show; {LINES:,} when not given.")
+    pages: str = Field(default="", description="Pages of a PDF, such as '3' or '3-7'; at most 20 at once.")
+    as_text: bool = Field(default=False, description="Show the text of a PDF's pages instead of the pages themselves.")
 
 
 class Read(Tool[Input]):
-    """Show a file: text with line numbers, a picture, or the cells of a notebook.
+    """Show a file: text with line numbers, a picture, pages of a PDF, or the cells of a notebook.
 
     - Each line of text is shown as its number, an arrow (→) and the line. Number and arrow are no part of the file.
     - Shows 2,000 lines or 80,000 characters at once, whichever is less, and says how to get the rest with `offset`.
       A line of more than 2,000 characters is cut there, with the number of characters left out.
-    - Pictures (PNG, JPEG, GIF, WebP) are recognised by content and shown if they have at most 5 MiB in base64 and
-      8,000 pixels a side. Notebooks (.ipynb) are shown as cells with outputs. Other binary files are only named.
+    - Pictures (PNG, JPEG, GIF, WebP) are recognised by content; of a large one a smaller copy is shown. Notebooks
+      (.ipynb) are shown as cells with outputs. Other binary files are only named.
+    - A PDF of more than 10 pages needs `pages`. Set `as_text` if its words are enough.
     - Text that is neither marked Unicode nor UTF-8 is shown as Latin-1, with a note.
     - `result:<digest>` shows a stored result that was too long; there, a line over 2,000 characters is broken into
       several, so that all of it can be reached with `offset` and `limit`.
@@ -65,6 +69,7 @@ class Read(Tool[Input]):
 
     def summary(self, given: Input) -> str:
         part = "" if (given.offset, given.limit) == (1, LINES) else f" from line {given.offset}, {given.limit} lines"
+        part = f" pages {given.pages}" if given.pages else part
         return f"{shown(given.file_path)}{part}"
 
     def paths(self, call: Call, given: Input) -> tuple[Path, ...]:
@@ -76,14 +81,14 @@ class Read(Tool[Input]):
     async def run(self, call: Call, given: Input) -> ToolOutcome:
         if is_result_name(given.file_path):
             data = await fetch_result(call.world.store, given.file_path)
-            return await asyncio.to_thread(_stored, data, given)
+            return await asyncio.to_thread(_result, data, given)
         stop = threading.Event()
         try:
             look = await asyncio.to_thread(_look, call, given, stop)
         finally:
             stop.set()
         return ToolOutcome(
-            content=(Text(text=look.text), *[await _stored_picture(call, *each) for each in look.pictures]),
+            content=(Text(text=look.text), *[await _stored(call, *each) for each in look.media]),
             effects=(Effect(kind="read", path=shown(look.path), before=look.digest, after=look.digest),),
             data=look.facts,
         )
@@ -96,12 +101,14 @@ class _Look:
     path: Path
     digest: str
     text: str
-    pictures: tuple[tuple[str, bytes], ...]
+    media: tuple[tuple[str, bytes], ...]
+    """Media type and bytes of pictures and documents."""
     facts: dict[str, JsonValue]
 
 
-async def _stored_picture(call: Call, media_type: str, data: bytes) -> Shown:
-    return Image(media_type=media_type, digest=await call.world.store.put(data), size=len(data))
+async def _stored(call: Call, media_type: str, data: bytes) -> Shown:
+    kind = Image if media_type.startswith("image/") else Document
+    return kind(media_type=media_type, digest=await call.world.store.put(data), size=len(data))
 
 
 def _look(call: Call, given: Input, stop: threading.Event) -> _Look:
@@ -111,7 +118,7 @@ def _look(call: Call, given: Input, stop: threading.Event) -> _Look:
         if before.st_size == 0:
             return _unsized(call, path, descriptor, given)
         seen = survey(descriptor, stop.is_set)
-        look = _shown(path, descriptor, seen, given, stop)
+        look = _shown(call, path, descriptor, seen, given, stop)
         after = os.fstat(descriptor)
     if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
         look.text += "\n[The file changed while it was read. Read it again before changing it.]"
@@ -138,9 +145,11 @@ def _unsized(call: Call, path: Path, descriptor: int, given: Input) -> _Look:
     return _Look(path, "", text, (), facts)
 
 
-def _shown(path: Path, descriptor: int, seen: Survey, given: Input, stop: threading.Event) -> _Look:
+def _shown(call: Call, path: Path, descriptor: int, seen: Survey, given: Input, stop: threading.Event) -> _Look:
     if seen.picture:
         return _picture(path, descriptor, seen)
+    if seen.binary == PDF and seen.size <= PDF_BYTES:
+        return _pdf(call, path, descriptor, seen, given, stop)
     if seen.binary:
         text = (
             f"{shown(path)} is {seen.binary} of {seen.size:,} bytes: not shown as text. "
@@ -152,7 +161,8 @@ def _shown(path: Path, descriptor: int, seen: Survey, given: Input, stop: thread
         os.lseek(descriptor, 0, os.SEEK_SET)
         if book is not None:
             text, facts = _page(read_page(io.StringIO("\n".join(book.lines)), given.offset or 1, given.limit), given)
-            sound = tuple(each for each in book.pictures if not why_refused(each[1]))
+            tried = [fitted(data, media_type) for media_type, data in book.pictures]
+            sound = tuple((each.media_type, each.data) for each in tried if isinstance(each, Fitted))
             if len(sound) < len(book.pictures):
                 text += f"\n[{len(book.pictures) - len(sound)} pictures cannot be sent: too large or damaged]"
             note = "[cells and outputs of a notebook; the file itself is JSON, which Bash can show]\n"
@@ -164,11 +174,20 @@ def _picture(path: Path, descriptor: int, seen: Survey) -> _Look:
     name = f"{shown(path)} ({seen.picture}, {seen.size:,} bytes)"
     if seen.size > PICTURE_BYTES:
         return _Look(path, seen.digest, f"{name} is not shown: it is too large to be sent.", (), {"bytes": seen.size})
-    data = b"".join(chunks(descriptor))
-    if why := why_refused(data):
-        text = f"{name} is not shown: {why}. Make a smaller or sound copy with Bash and read that."
+    picture = fitted(b"".join(chunks(descriptor)), seen.picture)
+    if isinstance(picture, str):
+        text = f"{name} is not shown: {picture}. Make a smaller or sound copy with Bash and read that."
         return _Look(path, seen.digest, text, (), {"bytes": seen.size})
-    return _Look(path, seen.digest, f"{name}:", ((seen.picture, data),), {"bytes": seen.size})
+    text = f"{name}{', ' if picture.note else ''}{picture.note}:"
+    return _Look(path, seen.digest, text, ((picture.media_type, picture.data),), {"bytes": seen.size})
+
+
+def _pdf(call: Call, path: Path, descriptor: int, seen: Survey, given: Input, stop: threading.Event) -> _Look:
+    name = f"{shown(path)} ({PDF}, {seen.size:,} bytes)"
+    as_text = given.as_text or not call.settings.takes_documents
+    pdf = show_pdf(b"".join(chunks(descriptor)), name, given.pages, as_text=as_text, stopped=stop.is_set)
+    media = (("application/pdf", pdf.document),) if pdf.document else ()
+    return _Look(path, seen.digest, pdf.text, media, {"pages": pdf.pages, "first": pdf.first, "last": pdf.last})
 
 
 def _text(path: Path, descriptor: int, seen: Survey, given: Input, stop: threading.Event) -> _Look:
@@ -203,7 +222,7 @@ def _page(page: Page, given: Input) -> tuple[str, dict[str, JsonValue]]:
     return f"{page.text}\n{part}", facts
 
 
-def _stored(data: bytes, given: Input) -> ToolOutcome:
+def _result(data: bytes, given: Input) -> ToolOutcome:
     page = read_page(text_of(data), given.offset or 1, given.limit, fold=True)
     text, facts = _page(page, given)
     is_folded = any(len(line) > LINE_WIDTH for line in data[:PAGE_CHARACTERS].decode("utf-8", "replace").split("\n"))

@@ -19,7 +19,18 @@ from workflows.contracts.events import (
     ToolProgress,
     TurnEnded,
 )
-from workflows.contracts.messages import Block, Image, RedactedThinking, Shown, Text, Thinking, ToolResult, ToolUse
+from workflows.contracts.messages import (
+    Block,
+    Document,
+    Image,
+    RedactedThinking,
+    ServerBlock,
+    Shown,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolUse,
+)
 from workflows.contracts.transcript import Entry, MessageBody
 
 EntriesUpTo = Callable[[str, int], Awaitable[list[Entry]]]
@@ -133,8 +144,10 @@ def message_objects(entry: Entry) -> Iterator[Json]:
 
 def _block(block: Block) -> Json:
     match block:
-        case Text() | Image():
+        case Text() | Image() | Document():
             return _shown(block)
+        case ServerBlock():
+            return block.data
         case Thinking():
             return {"type": "thinking", "thinking": block.text, "signature": block.signature}
         case RedactedThinking():
@@ -150,4 +163,4 @@ def _shown(block: Shown) -> Json:
     if isinstance(block, Text):
         return {"type": "text", "text": block.text}
     source: Json = {"type": "digest", "media_type": block.media_type, "digest": block.digest, "size": block.size}
-    return {"type": "image", "source": source}
+    return {"type": block.kind, "source": source}

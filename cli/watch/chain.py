@@ -24,7 +24,8 @@ from workflows.contracts.events import (
 from workflows.contracts.messages import Role, Text, Thinking, ToolUse
 from workflows.contracts.model import Usage
 from workflows.contracts.session import Totals
-from workflows.contracts.transcript import Entry, MessageBody, NoticeBody, OutcomeBody
+from workflows.contracts.transcript import EditBody, Entry, MessageBody, NoticeBody, OutcomeBody
+from workflows.core.server_blocks import searches
 
 REBUILT = "its events are lost or out of reach; rebuilt from the transcript, without tokens as they came"
 _SHOWN = 4096
@@ -58,6 +59,8 @@ def events_from_chain(entries: Iterable[Entry]) -> Iterator[Event]:
                 yield from _outcome(entry.at, body, uses.get((body.exchange, body.place)))
             case NoticeBody() as body:
                 yield _notice(entry.at, body)
+            case EditBody() as body:
+                yield Notice(at=entry.at, what=body.what, text=body.text)
 
 
 def _reply(at: str, body: MessageBody, calls: int) -> Iterator[Event]:
@@ -68,6 +71,8 @@ def _reply(at: str, body: MessageBody, calls: int) -> Iterator[Event]:
             kind = TextDelta if isinstance(block, Text) else ThinkingDelta
             yield kind(**where, block=number, text=block.text)
             yield BlockEnded(**where, block=number, block_kind=block.kind)
+    for search in searches(body.blocks):
+        yield Notice(**where, what="web_search", text=search.told)
     yield ExchangeEnded(
         **where, stop=body.stop or "", usage=body.usage or Usage(), cost=body.cost, calls=calls
     )  # fmt: skip

@@ -1,5 +1,6 @@
 """Message and its blocks: text, thinking, tool use, tool result."""
 
+import json
 from enum import StrEnum
 from typing import Annotated, Literal
 
@@ -38,6 +39,8 @@ class Text(Contract):
 
     kind: Literal["text"] = "text"
     text: str
+    citations: str = ""
+    """What the provider says it is taken from, as its JSON; sent back byte for byte. Empty for nothing."""
 
 
 class Thinking(Contract):
@@ -65,6 +68,44 @@ class Image(Contract):
     """Bytes of the picture."""
 
 
+class Document(Contract):
+    """A PDF; its bytes are an object of the store."""
+
+    kind: Literal["document"] = "document"
+    media_type: str = "application/pdf"
+    digest: str
+    size: int
+    """Bytes of the document."""
+    pages: int = 0
+
+
+class ServerBlock(Contract):
+    """What the provider did itself inside a reply, such as a search and its results; sent back byte for byte."""
+
+    kind: Literal["server"] = "server"
+    raw: str
+    """The block, as the provider's JSON."""
+
+    @property
+    def data(self) -> dict[str, JsonValue]:
+        """The block as JSON; empty when it is none."""
+        try:
+            value = json.loads(self.raw)
+        except ValueError:
+            return {}
+        return value if isinstance(value, dict) else {}
+
+    @property
+    def asks(self) -> str:
+        """Id of the use that it is; empty for a result."""
+        return str(self.data.get("id") or "")
+
+    @property
+    def answers(self) -> str:
+        """Id of the use whose result it is; empty for a use."""
+        return str(self.data.get("tool_use_id") or "")
+
+
 class ToolUse(Contract):
     """The model's request to run a tool."""
 
@@ -77,7 +118,7 @@ class ToolUse(Contract):
     """The reply ended inside this call: it is answered with an error and never run."""
 
 
-Shown = Annotated[Text | Image, Field(discriminator="kind")]
+Shown = Annotated[Text | Image | Document, Field(discriminator="kind")]
 
 
 class ToolResult(Contract):
@@ -91,7 +132,7 @@ class ToolResult(Contract):
 
 
 Block = Annotated[
-    Text | Thinking | RedactedThinking | Image | ToolUse | ToolResult,
+    Text | Thinking | RedactedThinking | Image | Document | ServerBlock | ToolUse | ToolResult,
     Field(discriminator="kind"),
 ]
 

@@ -96,6 +96,10 @@ class ModelRequest(Contract):
     """Places of calls that ended and left no outcome; each gets a result that says so, among `waiting`."""
     beyond: int = 0
     """Calls of that entry after the first MOST_CALLS; each gets a result that says so."""
+    refused: str = ""
+    """What the provider said of the request before; a picture or document is left out for it."""
+    refused_as: str = ""
+    """The FailureKind of that refusal."""
     notices: tuple[str, ...] = ()
     """Digests of NoticeBody objects that the model is shown from now on."""
     unkept: int = 0

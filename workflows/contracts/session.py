@@ -104,6 +104,11 @@ class Turn(Contract):
     """Replies in a row that the output cap cut off."""
     denied: bool = False
     """The newest call was refused and none has worked since."""
+    refused: str = ""
+    """What the provider said of a picture or document, at most 300 characters; the next request leaves it out."""
+    refused_as: str = ""
+    mended: int = 0
+    """Refusals in a row that were met by leaving something out."""
     kept_going: int = 0
     """Times in a row that a hook kept the turn from ending."""
 

@@ -74,6 +74,8 @@ class SessionSettings(Contract):
     takes no deny rule away. Empty for looking each time."""
     sandbox: SandboxSettings = SandboxSettings()
     """What its commands may touch."""
+    takes_documents: bool = True
+    """The model takes PDFs as they are; else their text is shown."""
     web: WebSettings = WebSettings()
     hooks: tuple[HookRule, ...] = ()
     """Hooks of whoever starts the session, beside those of settings files."""

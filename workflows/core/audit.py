@@ -21,6 +21,7 @@ from workflows.contracts.model import Usage
 from workflows.contracts.permissions import Answer, answer_bytes
 from workflows.contracts.tools import CallStatus
 from workflows.contracts.transcript import (
+    EditBody,
     Entry,
     MessageBody,
     NoticeBody,
@@ -29,6 +30,7 @@ from workflows.contracts.transcript import (
     digest_of,
 )
 from workflows.core.audit_histories import RunFacts, Taken
+from workflows.core.server_blocks import searches
 from workflows.core.signatures import is_signed
 
 SHORT = 200
@@ -83,6 +85,10 @@ def _steps_of_line(reader: _Reader, line: Line) -> Iterator[Step]:
             for digest in body.discards:
                 yield _discarded(reader, line, digest)
             yield _exchange(reader, line.n, line.digest, line.entry, body)
+            for each in searches(body.blocks):
+                yield NoticeStep(
+                    line.n, line.digest, line.entry.at, "web_search", each.told, {"sources": list(each.sources)}
+                )
         case MessageBody() as body:
             said = [block.text for block in body.blocks if isinstance(block, Text)]
             if said or not any(isinstance(block, ToolResult) for block in body.blocks):
@@ -92,6 +98,9 @@ def _steps_of_line(reader: _Reader, line: Line) -> Iterator[Step]:
             yield _call(reader, line, line.entry, body)
         case NoticeBody() as body:
             yield NoticeStep(line.n, line.digest, line.entry.at, body.what, body.text, body.data)
+        case EditBody() as body:
+            facts: dict[str, JsonValue] = {"objects": list(body.objects), "note": body.note, "lasting": body.lasting}
+            yield NoticeStep(line.n, line.digest, line.entry.at, body.what, body.text, facts)
 
 
 def _discarded(reader: _Reader, line: Line, digest: str) -> Step:

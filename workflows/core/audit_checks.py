@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from workflows.contracts.audit import Line, Problem
-from workflows.contracts.messages import Block, Image, Role, ToolResult, ToolUse, clean
+from workflows.contracts.messages import Block, Document, Image, Role, ToolResult, ToolUse, clean
 from workflows.contracts.transcript import (
     PAGE_EVERY,
     PAGE_SPAN,
@@ -56,8 +56,8 @@ def references(entry: Entry) -> Iterator[Reference]:
 
 def _images(blocks: Sequence[Block]) -> Iterator[Reference]:
     for block in blocks:
-        if isinstance(block, Image):
-            yield Reference(block.digest, "picture")
+        if isinstance(block, Image | Document):
+            yield Reference(block.digest, "picture" if isinstance(block, Image) else "document")
         elif isinstance(block, ToolResult):
             yield from _images(block.content)
 

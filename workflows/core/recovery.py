@@ -16,6 +16,9 @@ GO_ON = (
 GO_ON_BROKEN = "The connection broke inside your reply. Go on exactly where it stopped, without recap."
 """Hidden message behind a reply whose stream broke after a complete text."""
 
+MOST_MENDED = 100
+"""Refusals in a row that are met by leaving out a picture or document; as many as a request may hold."""
+
 _ENDS = {
     FailureKind.UNAUTHORIZED: TurnEnd.UNAUTHORIZED,
     FailureKind.NO_KEY: TurnEnd.UNAUTHORIZED,
@@ -107,8 +110,12 @@ def _ended(turn: Turn, end: TurnEnd, error: str) -> Turn:
     return turn.model_copy(update={"end": end, "error": error, "hidden": ""})
 
 
-def after_failure(turn: Turn, kind: FailureKind | None, message: str, thresholds: Thresholds) -> Turn:
-    """A model call that failed for good: another model for the rest of the turn, or the end of the turn."""
+def after_failure(
+    turn: Turn, kind: FailureKind | None, message: str, thresholds: Thresholds, *, mends: bool = False
+) -> Turn:
+    """A model call that failed for good: asked again without what was refused, another model, or the turn's end."""
+    if mends and kind and turn.mended < MOST_MENDED:
+        return turn.model_copy(update={"refused": message[:300], "refused_as": kind, "mended": turn.mended + 1})
     if kind == FailureKind.OVERLOADED and turn.fallbacks < len(thresholds.fallback_models):
         model = thresholds.fallback_models[turn.fallbacks]
         return turn.model_copy(update={"model": model, "fallbacks": turn.fallbacks + 1})

@@ -141,6 +141,9 @@ def replied(
             "prompt": "",
             "answered": answered,
             "discards": (),
+            "refused": "",
+            "refused_as": "",
+            "mended": 0,
         }
     )
     state = state.model_copy(update={"turn": turn, "head": reply.head})

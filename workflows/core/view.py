@@ -13,6 +13,7 @@ from workflows.contracts.messages import (
     ToolUse,
 )
 from workflows.contracts.transcript import Entry, MessageBody, NoticeBody
+from workflows.core.media import edited
 
 UNANSWERED = "No result is known: the call was ended before it gave one. Look before you repeat it."
 """What stands for a result that the chain does not hold."""
@@ -20,11 +21,11 @@ UNANSWERED = "No result is known: the call was ended before it gave one. Look be
 
 def messages_of(entries: Iterable[Entry]) -> tuple[Message, ...]:
     """What the model is shown: each entry as a message, each call answered in the very next message."""
-    return fold((), entries)
+    return fold((), edited([*entries]))
 
 
 def fold(before: Sequence[Message], entries: Iterable[Entry]) -> tuple[Message, ...]:
-    """The view `before`, continued by further entries; messages of one speaker in a row become one.
+    """The view `before`, continued by further entries, edited already; messages of one speaker in a row become one.
 
     `before` ends with what a user said and the entries begin with a reply; else what was repaired in it stays so.
     """

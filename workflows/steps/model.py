@@ -1,9 +1,12 @@
 """gather context, ask the model, recover from its failures."""
 
+from temporalio import workflow
+
 from workflows.contracts.activity_specs import ASK_MODEL
 from workflows.contracts.model import ModelRequest
 from workflows.core import turn as turns
 from workflows.core.directives import reminder
+from workflows.core.media import MENDABLE
 from workflows.core.recovery import after_failure
 from workflows.steps.calls import failure_of
 from workflows.steps.running import Running, now
@@ -20,7 +23,9 @@ async def ask_model(running: Running) -> None:
         running.state = turns.reply_lost(running.state)
     else:
         kind, message = failure_of(outcome)
-        turn = after_failure(running.turn, kind, message, thresholds)
+        # Older sessions ended their turn here.
+        mends = kind in MENDABLE and workflow.patched("leave-out-media")
+        turn = after_failure(running.turn, kind, message, thresholds, mends=mends)
         running.state = running.state.model_copy(update={"turn": turn})
 
 
@@ -41,6 +46,8 @@ def model_request(running: Running) -> ModelRequest:
         max_tokens=turn.max_tokens,
         turn=turn.number,
         discards=turn.discards,
+        refused=turn.refused,
+        refused_as=turn.refused_as,
         attempts=thresholds.model_attempts,
         overloads=thresholds.overloads if turn.fallbacks < len(thresholds.fallback_models) else 0,
         mode=running.state.mode,

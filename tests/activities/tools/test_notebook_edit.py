@@ -21,7 +21,14 @@ CODE = {
     "source": ["x = 7\n", "print(x)"],
 }
 WORDS = {"cell_type": "markdown", "id": "bb", "metadata": {}, "source": ["# Größe\n", "π"]}
-LAST: dict[str, Any] = {"cell_type": "code", "execution_count": None, "id": "cc", "metadata": {}, "outputs": [], "source": "y"}
+LAST: dict[str, Any] = {
+    "cell_type": "code",
+    "execution_count": None,
+    "id": "cc",
+    "metadata": {},
+    "outputs": [],
+    "source": "y",
+}
 BOOK = {"cells": [CODE, WORDS, LAST], "metadata": {"a": 1.50}, "nbformat": 4, "nbformat_minor": 5}
 
 LAYOUTS = {

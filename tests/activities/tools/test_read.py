@@ -38,6 +38,13 @@ async def read(world: World, work: Path, name: str, data: bytes | None = None, *
     return await use(make_call(world, work), Read(), file_path=name, **more)
 
 
+def noise(kind: str, width: int, height: int) -> bytes:
+    """A picture that hardly any format makes small."""
+    file = io.BytesIO()
+    Picture.effect_noise((width, height), 90).convert("RGB").save(file, kind, quality=95)
+    return file.getvalue()
+
+
 def png(width: int, height: int) -> bytes:
     file = io.BytesIO()
     Picture.new("1", (width, height)).save(file, "PNG")
@@ -122,7 +129,7 @@ async def test_text_of_any_encoding_is_shown_as_characters(world: World, work: P
     assert text_of(await read(world, work, "f", data)).endswith(shown)
 
 
-@pytest.mark.parametrize(("data", "kind"), [(os.urandom(20_000), "binary data"), (b"%PDF-1.7\n%x", "PDF document")])
+@pytest.mark.parametrize(("data", "kind"), [(os.urandom(20_000), "binary data"), (b"PK\x03\x04ab", "ZIP archive")])
 async def test_binary_data_is_named_with_its_size(world: World, work: Path, data: bytes, kind: str) -> None:
     text = text_of(await read(world, work, "f", data))
     assert kind in text
@@ -142,8 +149,7 @@ async def test_a_picture_is_known_by_its_content_and_stored(world: World, work: 
 @pytest.mark.parametrize(
     ("data", "why"),
     [
-        (png(9_000, 20), "9000 × 20 pixels"),
-        (png(10, 10) + b"\0" * 4_000_000, "in base64"),
+        (png(9_000, 9_000), "9000 × 9000 pixels, too many"),
         (png(10, 10)[:40], "damaged"),
         (b"only text\n", "content is text"),
         (b"", "is empty"),
@@ -153,6 +159,29 @@ async def test_a_picture_that_cannot_be_sent_is_told_instead(world: World, work:
     told = await read(world, work, "f.png", data)
     assert why in text_of(told)
     assert len(told.content) == 1
+
+
+@pytest.mark.parametrize(
+    ("data", "size"),
+    [
+        (png(9_000, 20), (2_000, 4)),
+        (png(2_400, 1_200), (2_000, 1_000)),
+        (png(10, 10) + b"\0" * 4_000_000, (10, 10)),
+        (noise("JPEG", 4_000, 3_000), (2_000, 1_500)),
+        (noise("PNG", 1_600, 1_400), (1_600, 1_400)),
+    ],
+    ids=["too wide", "wide", "too many bytes", "a large photo", "a large drawing"],
+)
+async def test_of_a_picture_that_is_too_large_a_smaller_copy_is_shown(
+    world: World, work: Path, data: bytes, size: tuple[int, int]
+) -> None:
+    told = await read(world, work, "f.png", data)
+    [picture] = [block for block in told.content if isinstance(block, Image)]
+    copy = await world.store.get(picture.digest)
+    with Picture.open(io.BytesIO(copy)) as shown:
+        assert (shown.size, shown.get_format_mimetype()) == (size, picture.media_type)
+    assert len(copy) * 4 / 3 <= 5 * 1024 * 1024
+    assert "a smaller copy of" in text_of(told)
 
 
 async def test_a_notebook_is_shown_as_cells_with_outputs_and_pictures(world: World, work: Path) -> None:
