@@ -15,20 +15,22 @@ from activities.stores.environments import without_keys
 from activities.stores.home import Home
 from worker.person_key import signature
 from workflows.contracts.errors import UserError
-from workflows.contracts.settings_files import FolderTrust, LoadedSettings, TrustRecord
+from workflows.contracts.settings_files import FolderTrust, LoadedSettings, TrustRecord, ValueState
 from workflows.contracts.transcript import stamp
+from workflows.core.settings import shown
 from workflows.core.settings_parse import grant_of
 
 __all__ = [
     "Places",
     "always_allow",
+    "counting_of",
     "current_policy",
     "is_passed_on",
     "loaded_settings",
     "policy_of",
     "records",
     "revoke",
-    "roots_of",
+    "roots_of_folder",
     "trust",
 ]
 
@@ -41,6 +43,19 @@ def loaded_settings(home: Home, folder: str, environment: Mapping[str, str] = os
 def trust(home: Home, folder: FolderTrust, by: str) -> TrustRecord:
     """Sign, as the person, that exactly what the folder's files gave when they were read may count."""
     return put_record(home, _record(folder.root, folder.grants, by), lambda said: signature(home, said))
+
+
+def roots_of_folder(folder: str) -> tuple[str, ...]:
+    """The folders whose own files count for a session there."""
+    return roots_of(Path(folder))
+
+
+def counting_of(loaded: LoadedSettings, folder: FolderTrust) -> tuple[str, ...]:
+    """What counts, for people, of the things that trust in this folder gives."""
+    own = (value for value in loaded.values if value.root == folder.root and value.grant)
+    return tuple(
+        dict.fromkeys(shown(value) for value in own if value.state in {ValueState.COUNTS, ValueState.OVERRIDDEN})
+    )
 
 
 def always_allow(

@@ -10,7 +10,7 @@ _BEGINS = rf"(?:^\s*|[;&|(){{}}`'\"/\\!]\s*|(?:{_WRAPPERS})\s+)"
 """Where a command begins: its name alone is a word that people write in texts too."""
 _OPTIONS = r"(?:\s+-\S+(?:\s+[^-\s]\S*)?)*"
 _PERSONS = re.compile(
-    rf"{_BEGINS}perdure['\"]?{_OPTIONS}\s+['\"]?(approve|deny|close|stop|up|down|worker)(?![\w.-])", re.MULTILINE
+    rf"{_BEGINS}perdure['\"]?{_OPTIONS}\s+['\"]?(approve|deny|trust|close|stop|up|down|worker)(?![\w.-])", re.MULTILINE
 )
 _ENGINE = re.compile(
     rf"{_BEGINS}temporal['\"]?{_OPTIONS}\s+['\"]?"

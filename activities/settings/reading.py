@@ -8,6 +8,7 @@ from pydantic import JsonValue
 
 from activities.settings.places import Place
 from workflows.contracts.settings_files import SettingsLayer
+from workflows.core.settings_keys import PATHS
 from workflows.core.settings_parse import read_layer, unreadable_layer
 
 MOST_BYTES = 1_000_000
@@ -40,9 +41,7 @@ def read_place(place: Place, user: Path) -> SettingsLayer | None:
         return unreadable_layer(error.strerror or str(error), *where, closes=closes)
     layer = read_layer(data, *where, closes=closes)
     values = tuple(
-        value.model_copy(update={"value": _absolute(value.value, place.root, user)})
-        if value.key == "permissions.additionalDirectories"
-        else value
+        value.model_copy(update={"value": _absolute(value.value, place.root, user)}) if value.key in PATHS else value
         for value in layer.values
     )
     return layer.model_copy(update={"values": values})
@@ -66,8 +65,8 @@ def read_regular(path: Path) -> bytes:
 
 
 def _absolute(value: JsonValue, root: str, user: Path) -> str:
-    """A folder as a file names it, made absolute."""
+    """A path as a file names it, made absolute; `//` before it says that it is, as in rules."""
     text = str(value)
     if text == "~" or text.startswith("~/"):
         text = str(user) + text[1:]
-    return os.path.normpath(Path(root, text))
+    return os.path.normpath(Path(root, f"/{text.lstrip('/')}" if text.startswith("/") else text))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from workflows.contracts.errors import UsageError
 from workflows.contracts.permissions import Mode, Rules, Unattended
-from workflows.contracts.settings import DEFAULT_MODEL, SessionSettings, Thresholds
+from workflows.contracts.settings import DEFAULT_MODEL, MODEL_ALIASES, SessionSettings, Thresholds
 from workflows.core.permission_rules import parse
 
 REHEARSAL = "rehearsal:"
@@ -51,7 +51,12 @@ class Choices:
     def named_model(self, environment: Mapping[str, str]) -> str:
         """The model as flag or environment name it, else the default one."""
         named = (self.model, environment.get("PERDURE_MODEL"), environment.get("ANTHROPIC_MODEL"))
-        return next((name for name in named if name), DEFAULT_MODEL)
+        name = next((name for name in named if name), DEFAULT_MODEL)
+        return MODEL_ALIASES.get(name, name)
+
+    def is_model_named(self, environment: Mapping[str, str]) -> bool:
+        """Whether flag or environment name a model."""
+        return bool(self.model or environment.get("PERDURE_MODEL") or environment.get("ANTHROPIC_MODEL"))
 
     def settings(self, environment: Mapping[str, str], base_url: str = "") -> SessionSettings:
         """The settings of the session; UsageError for a choice that cannot be."""

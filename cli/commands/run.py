@@ -68,6 +68,9 @@ Once = Annotated[bool, typer.Option("--once", help="Close the session when the p
 Unattended = Annotated[
     str, typer.Option(help="Nobody attends: deny questions, or let them wait; deny with --detach and --print.")
 ]
+Trust = Annotated[
+    bool, typer.Option("--trust", help="Trust the settings of the folder as they are now, as perdure trust does.")
+]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Say more on standard error.")]
 
 
@@ -94,6 +97,7 @@ def run(  # noqa: PLR0917 - typer reads them by name, never by place
     print_only: Print = False,
     output_format: Format = "",
     partial: Partial = False,
+    trust: Trust = False,
     verbose: Verbose = False,
 ) -> int:
     """Start a session with a prompt and watch it until the prompt is done.
@@ -113,7 +117,7 @@ def run(  # noqa: PLR0917 - typer reads them by name, never by place
         check_person("A session with more rights")
     start = Start(
         choices=choices, folder=folder_of(cwd), prompt=prompt_of(prompt), title=name, session=session_id, once=once,
-        output=output, partial=partial, is_verbose=verbose,
+        output=output, partial=partial, is_verbose=verbose, trusts=trust,
     )  # fmt: skip
     return asyncio.run(start_and_watch(start))
 

@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -9,6 +10,7 @@ from datetime import UTC, datetime
 
 from cli.commands.attending import Attended, attend, say
 from cli.commands.choices import Choices, detached_notice
+from cli.commands.from_files import Asking, trusted_settings, variables, with_files
 from cli.display.results import json_line
 from cli.gateway import open_sessions
 from cli.person import is_agents_command
@@ -47,6 +49,13 @@ class Start:
     output: str = ""
     partial: bool = False
     is_verbose: bool = False
+    trusts: bool = False
+    """The person trusts the folder's settings as they are."""
+
+    def asking(self) -> Asking:
+        """Whether somebody can be asked here and now."""
+        is_watched = not (self.choices.detach or self.choices.unattended or self.output)
+        return Asking(is_attended=is_watched and sys.stdin.isatty() and sys.stderr.isatty(), trusts=self.trusts)
 
 
 async def start_and_watch(start: Start, environment: Mapping[str, str] = os.environ) -> int:
@@ -63,6 +72,8 @@ async def start_and_watch(start: Start, environment: Mapping[str, str] = os.envi
     is_embedded = named_server(environment) is None
     if is_embedded and not scenario and not model_keys.leads_to_a_model(environment):
         raise KeyRefused(NO_KEY, reason="no_key")
+    files = trusted_settings(home, start.folder, start.asking(), environment)
+    settings = with_files(settings, files, start.choices, environment)
     base_url = model_keys.base_url_of(environment)
     home.ensure()
     if is_embedded:
@@ -75,7 +86,7 @@ async def start_and_watch(start: Start, environment: Mapping[str, str] = os.envi
     if scenario or is_embedded:
         settings = settings.model_copy(update={"base_url": base_url})
     sender = Sender(home)
-    sender.environment(start.session, environment)
+    sender.environment(start.session, variables(files, environment))
     prompt = await sender.prompt(start.prompt, new_request())
     prompt = prompt.model_copy(update={"title": start.title or prompt.title})
     host = home.host()

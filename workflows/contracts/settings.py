@@ -8,6 +8,10 @@ from workflows.contracts.tools import ToolSpec
 from workflows.contracts.web import WebSettings
 
 DEFAULT_MODEL = "claude-sonnet-4-5"
+MODEL_ALIASES = {
+    "default": DEFAULT_MODEL, "sonnet": DEFAULT_MODEL, "opus": "claude-opus-4-5", "haiku": "claude-haiku-4-5",
+}  # fmt: skip
+"""Short names of models, as people's settings have them."""
 
 
 class Thresholds(Contract):

@@ -30,7 +30,7 @@ class PermissionKeys(_Keys):
 
 
 class FilesystemKeys(_Keys):
-    """`sandbox.filesystem`: paths that count from the settings file's root, `/` is absolute (spec 06 §7)."""
+    """`sandbox.filesystem`: paths, absolute by now; in files they count from the file's root (spec 06 §7)."""
 
     allow_write: tuple[str, ...] = ()
     deny_write: tuple[str, ...] = ()
@@ -44,11 +44,8 @@ class NetworkKeys(_Keys):
     allowed_domains: tuple[str, ...] = ()
     denied_domains: tuple[str, ...] = ()
     allow_unix_sockets: tuple[str, ...] = ()
-    allow_local_binding: bool | None = None
-    http_proxy_port: int | None = None
-    socks_proxy_port: int | None = None
+    allow_all_unix_sockets: bool | None = None
     allow_managed_domains_only: bool | None = None
-    strict_allowlist: bool | None = None
 
 
 class SandboxKeys(_Keys):
@@ -59,6 +56,9 @@ class SandboxKeys(_Keys):
     auto_allow_bash_if_sandboxed: bool | None = None
     allow_unsandboxed_commands: bool | None = None
     excluded_commands: tuple[str, ...] = ()
+    environment: tuple[str, ...] = ()
+    """Names of variables that commands get although they look like secrets."""
+    tier: int | None = None
     filesystem: FilesystemKeys = FilesystemKeys()
     network: NetworkKeys = NetworkKeys()
 

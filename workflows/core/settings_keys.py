@@ -85,11 +85,10 @@ KEYS: dict[str, Key] = {
     "sandbox.network.allowedDomains": Key(Kind.TEXTS),
     "sandbox.network.deniedDomains": _RESTRICTING_TEXTS,
     "sandbox.network.allowUnixSockets": Key(Kind.TEXTS),
-    "sandbox.network.allowLocalBinding": _WHEN_OFF,
-    "sandbox.network.httpProxyPort": Key(Kind.NUMBER),
-    "sandbox.network.socksProxyPort": Key(Kind.NUMBER),
+    "sandbox.network.allowAllUnixSockets": _WHEN_OFF,
     "sandbox.network.allowManagedDomainsOnly": _MANAGED,
-    "sandbox.network.strictAllowlist": _WHEN_ON,
+    "sandbox.environment": Key(Kind.TEXTS),
+    "sandbox.tier": Key(Kind.NUMBER),
 }
 
 ALIASES = {
@@ -109,12 +108,20 @@ WITHOUT_EFFECT = frozenset({
     "disabledMcpjsonServers", "effortLevel", "enableAllProjectMcpServers", "enabledMcpjsonServers", "enabledPlugins",
     "extraKnownMarketplaces", "fastMode", "feedbackSurveyRate", "fileSuggestion", "forceLoginMethod",
     "forceLoginOrgUUID", "includeCoAuthoredBy", "includeGitInstructions", "language", "otelHeadersHelper",
-    "outputStyle", "plansDirectory", "prefersReducedMotion", "respectGitignore", "showTurnDuration",
+    "outputStyle", "sandbox.enableWeakerNestedSandbox", "sandbox.ignoreViolations", "sandbox.network.allowLocalBinding",
+    "sandbox.network.httpProxyPort", "sandbox.network.socksProxyPort", "sandbox.network.strictAllowlist",
+    "plansDirectory", "prefersReducedMotion", "respectGitignore", "showTurnDuration",
     "skipDangerousModePermissionPrompt", "skillOverrides", "spinnerTipsEnabled", "spinnerTipsOverride",
     "spinnerVerbs", "statusLine", "syntaxHighlightingDisabled", "teammateMode", "terminalProgressBarEnabled", "theme",
     "voiceEnabled", "worktree",
 })  # fmt: skip
 """Keys of other programs that read the same file; told once, all together."""
+
+PATHS = frozenset({
+    "permissions.additionalDirectories", "sandbox.filesystem.allowWrite", "sandbox.filesystem.denyWrite",
+    "sandbox.filesystem.allowRead", "sandbox.filesystem.denyRead", "sandbox.network.allowUnixSockets",
+})  # fmt: skip
+"""Lists of paths that count from the folder of their file."""
 
 REFUSED = {
     "apiKeyHelper": "no program is run for a key; set ANTHROPIC_API_KEY in the environment instead",

@@ -13,6 +13,9 @@ from workflows.contracts.settings_files import SettingsLayer, SettingsValue
 from workflows.contracts.transcript import canonical, digest_of
 from workflows.core.settings_keys import ALIASES, GROUPS, KEYS, REFUSED, WITHOUT_EFFECT, Key, Kind, may_be_name, misfit
 
+STRANGE = "without effect here"
+"""Said of keys that other programs read; nothing to be mended."""
+
 FOLDER_SOURCES = frozenset({Source.LOCAL, Source.PROJECT})
 """Sources whose files come with a folder, whoever made it."""
 
@@ -74,7 +77,7 @@ def read_layer(data: bytes, source: Source, file: str, root: str = "", *, closes
         for key, value in _keys(reading, held):
             _take(reading, key, value)
         if reading.strange:
-            reading.problem(f"without effect here: {', '.join(sorted(reading.strange))}")
+            reading.problem(f"{STRANGE}: {', '.join(sorted(reading.strange))}")
     return SettingsLayer(
         source=source, file=file, root=root, values=tuple(reading.values), problems=tuple(reading.problems),
         broken=reading.broken,
