@@ -176,10 +176,10 @@ def failure(folder: str, status: int | None, *, is_wrapped: bool) -> str:
     return last[-1] if last else f"bubblewrap left with {os.WEXITSTATUS(status)}"
 
 
-def as_seen_outside(status: int, reported: bool) -> int:  # noqa: FBT001 - a plain yes or no
+def as_seen_outside(status: int, reported: int | None) -> int:
     """The wait status of the command itself: bubblewrap shows a signal as 128 + its number.
 
-    A shell that ended by itself has reported its own exit code; what reported none and looks like a signal was one.
+    A shell that ends by itself reports its own exit code in its last words; one that a signal ends, another or none.
     """
     code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else 0
-    return status if reported or not 128 < code <= 128 + 64 else code - 128
+    return status if code == reported or not 128 < code <= 128 + 64 else code - 128

@@ -333,8 +333,8 @@ class Run:
             **self.capture.facts(),
         }
 
-    def last_words(self) -> tuple[bool, str | None]:
-        """Whether the shell told its exit code, and where it was when it ended, if it said so."""
+    def last_words(self) -> tuple[int | None, str | None]:
+        """The exit code that the shell told, and where it was when it ended, if it said so."""
         with open(f"{self.command.folder}/cwd", "rb") as file:
             code, _, folder = file.read(CHUNK).partition(b"\n")
-        return code.isdigit(), os.fsdecode(folder.removesuffix(b"\n")) or None
+        return int(code) if code.isdigit() else None, os.fsdecode(folder.removesuffix(b"\n")) or None

@@ -38,6 +38,8 @@ def needed(places: tuple[Place, ...]) -> list[Place]:
         kind = above[-1].kind if above else Kind.READ
         if place.kind == Kind.STAND_IN and kind != Kind.WRITE:
             continue
+        if place.kind == Kind.HIDDEN and above and above[-1].source:
+            continue  # something else is shown there anyway
         if place.source or place.kind == Kind.WRITE or place.kind != kind:
             kept.append(place)
     return kept

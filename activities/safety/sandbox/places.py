@@ -16,9 +16,9 @@ SEEN_AT_HOME = (
 
 SECRET_AT_HOME = (
     ".ssh", ".gnupg", ".aws", ".kube", ".docker", ".azure", ".config/gcloud", ".config/gh", ".netrc", ".npmrc",
-    ".pypirc", ".pgpass", ".git-credentials", ".config/git/credentials", ".cargo/credentials", ".cargo/credentials.toml",
-    ".config/perdure", ".bash_history", ".zsh_history", ".python_history", ".psql_history", ".mysql_history",
-    ".claude", ".claude.json", ".perdure", ".password-store", ".local/share/keyrings", ".mozilla",
+    ".pypirc", ".pgpass", ".git-credentials", ".config/git/credentials", ".cargo/credentials",
+    ".cargo/credentials.toml", ".config/perdure", ".bash_history", ".zsh_history", ".python_history", ".psql_history",
+    ".mysql_history", ".claude", ".claude.json", ".perdure", ".password-store", ".local/share/keyrings", ".mozilla",
     ".config/google-chrome", ".config/chromium", ".thunderbird",
 )  # fmt: skip
 """Hidden also where the workspace is the home folder or holds it."""
