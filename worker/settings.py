@@ -2,27 +2,23 @@
 
 import os
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from activities.settings.append import append_rules
 from activities.settings.load import load_settings
-from activities.settings.places import Places, local_file, roots_of
+from activities.settings.places import Places, roots_of
 from activities.settings.policy import current_policy, policy_of
 from activities.settings.trust import put_record, records, revoke
 from activities.stores.environments import without_keys
 from activities.stores.home import Home
 from worker.person_key import signature
-from workflows.contracts.errors import UserError
 from workflows.contracts.settings_files import FolderTrust, LoadedSettings, TrustRecord, ValueState
 from workflows.contracts.transcript import stamp
 from workflows.core.settings import shown
-from workflows.core.settings_parse import grant_of
 
 __all__ = [
     "Places",
-    "always_allow",
     "counting_of",
     "current_policy",
     "is_passed_on",
@@ -56,22 +52,6 @@ def counting_of(loaded: LoadedSettings, folder: FolderTrust) -> tuple[str, ...]:
     return tuple(
         dict.fromkeys(shown(value) for value in own if value.state in {ValueState.COUNTS, ValueState.OVERRIDDEN})
     )
-
-
-def always_allow(
-    home: Home, folder: str, rules: Sequence[str], by: str, environment: Mapping[str, str] = os.environ
-) -> tuple[Path, tuple[str, ...]]:
-    """Save rules that the person allows from now on; the file, and the rules that it did not hold yet.
-
-    They count although the folder as a whole is not trusted: the person has signed for them, and for nothing else.
-    """
-    if loaded_settings(home, folder, environment).settings.allow_managed_permission_rules_only:
-        raise UserError("Only managed settings may allow here; no rule was saved.", reason="managed")
-    file, root = local_file(Path(folder)), roots_of(Path(folder))[-1]
-    added = append_rules(file, rules, Path(root))
-    grants = tuple(grant_of("permissions.allow", rule) for rule in rules)
-    put_record(home, _record(root, grants, by), lambda said: signature(home, said), adds=True)
-    return file, added
 
 
 def is_passed_on(name: str) -> bool:

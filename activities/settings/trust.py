@@ -135,12 +135,18 @@ def _is_signed(home: Home, record: TrustRecord) -> bool:
     return bool(key) and is_signed(key, trust_bytes(record), record.signature)
 
 
+def person_secret(home: Home) -> bytes | None:
+    """The bytes of the person's private key; None when this home has none."""
+    try:
+        secret = bytes.fromhex(read_regular(home.person_key).decode("ascii").strip())
+    except (OSError, ValueError):
+        return None
+    return secret if len(secret) == 32 else None
+
+
 def _public_key(home: Home) -> str:
     """The public half of this home's key, in hex; empty when there is none."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    try:
-        secret = bytes.fromhex(read_regular(home.person_key).decode("ascii").strip())
-        return Ed25519PrivateKey.from_private_bytes(secret).public_key().public_bytes_raw().hex()
-    except (OSError, ValueError):
-        return ""
+    secret = person_secret(home)
+    return Ed25519PrivateKey.from_private_bytes(secret).public_key().public_bytes_raw().hex() if secret else ""

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from activities.settings.always import always_allow
 from activities.settings.append import append_rules
+from tests.activities.settings.conftest import Machine
 from tests.fakes import rule_writer
 from workflows.contracts.errors import UserError
 from workflows.contracts.permissions import Decision
@@ -134,3 +136,34 @@ def test_a_writer_that_is_killed_at_any_moment_leaves_the_old_file_or_the_new_on
         known = now
     append_rules(file, ["Read"], file.parents[1])
     assert sorted(path.name for path in file.parent.iterdir()) == [".gitignore", "settings.local.json"]
+
+
+def test_a_rule_that_a_person_allows_for_good_counts_in_a_folder_that_is_not_trusted(machine: Machine) -> None:
+    machine.sign(b"")  # the person has a key
+    (machine.folder / ".git").mkdir()
+    machine.write(".claude/settings.json", {"permissions": {"allow": ["Edit"]}})
+    below = machine.folder / "sub"
+    below.mkdir()
+    file, added = always_allow(machine.places, below, ["Bash(make)", "Bash(make *)"], "me")
+    assert (file, added) == (machine.folder / ".perdure/settings.local.json", ("Bash(make)", "Bash(make *)"))
+    assert machine.rules(Decision.ALLOW) == ["Bash(make)", "Bash(make *)"]
+    always_allow(machine.places, below, ["Read"], "me")
+    assert machine.rules(Decision.ALLOW) == ["Bash(make)", "Bash(make *)", "Read"]
+
+
+def test_nothing_is_allowed_for_good_without_a_key_or_against_managed_settings(machine: Machine) -> None:
+    with pytest.raises(UserError, match="no key to sign with"):
+        always_allow(machine.places, machine.folder, ["Edit"], "me")
+    machine.sign(b"")
+    machine.write(machine.places.managed[0], {"allowManagedPermissionRulesOnly": True})
+    with pytest.raises(UserError, match="Only managed settings"):
+        always_allow(machine.places, machine.folder, ["Edit"], "me")
+    assert not (machine.folder / ".perdure").exists()
+
+
+def test_dying_between_the_rule_and_its_signature_gives_no_right_and_the_next_time_does(machine: Machine) -> None:
+    machine.sign(b"")
+    append_rules(machine.folder / ".perdure/settings.local.json", ["Edit"], machine.folder)
+    assert machine.rules(Decision.ALLOW) == []
+    assert always_allow(machine.places, machine.folder, ["Edit"], "me")[1] == ()
+    assert machine.rules(Decision.ALLOW) == ["Edit"]
