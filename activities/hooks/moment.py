@@ -16,6 +16,7 @@ from workflows.contracts.extensions import HookDone, HookEvent, HookInput, HookM
 from workflows.contracts.messages import Text, ToolUse, clean
 from workflows.contracts.settings import SessionContext
 from workflows.contracts.transcript import MessageBody, NoticeBody, OutcomeBody
+from workflows.core.hook_answers import why
 
 MOMENTS = (
     HookEvent.SESSION_START,
@@ -134,14 +135,13 @@ def _notice(request: HookMoment, result: HookResult) -> NoticeBody:
 def _blocked(request: HookMoment, result: HookResult) -> str:
     if not result.blocks or request.event == HookEvent.POST_TOOL_BATCH:
         return ""
-    return clean(f"hook {result.by}: {result.reason or 'it gave no reason'}")[:_MOST_WHY]
+    return clean(why(result))[:_MOST_WHY]
 
 
 def _stopped(request: HookMoment, result: HookResult) -> str:
     """`continue: false`, or a no after a batch of calls: the turn ends."""
     ends = result.stops or (result.blocks and request.event == HookEvent.POST_TOOL_BATCH)
-    why = result.stop_reason or result.reason or "it said that the turn shall end"
-    return clean(f"hook {result.by}: {why}")[:_MOST_WHY] if ends else ""
+    return clean(why(result))[:_MOST_WHY] if ends else ""
 
 
 async def _context(world: World, digest: str) -> SessionContext:

@@ -17,6 +17,7 @@ from workflows.contracts.messages import clean
 from workflows.contracts.permissions import Decision
 from workflows.core.hook_answers import Answered, merged
 from workflows.core.hook_events import facts_of
+from workflows.core.hook_rules import SHELLS
 
 log = logging.getLogger(__name__)
 
@@ -83,6 +84,8 @@ async def _ended(place: HookPlace, rule: HookRule, given: bytes) -> Ended:
     if fault := matcher_fault(rule):
         return Ended(failure="bad_matcher", text=fault)
     match rule.kind:
+        case HookKind.COMMAND if rule.shell not in SHELLS:
+            return Ended(failure="unsupported", text=f"there is no shell {rule.shell!r} for hooks")
         case HookKind.COMMAND if rule.command:
             return await run_command_hook(place, rule, given)
         case HookKind.HTTP:

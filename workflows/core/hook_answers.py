@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from workflows.contracts.extensions import HookAnswer, HookRecord, HookResult
 from workflows.contracts.permissions import Decision, Verdict
 
+_SHORT = 60
 _ORDER = (Decision.DENY, Decision.ASK, Decision.ALLOW)
 
 
@@ -54,14 +55,12 @@ def verdict_of(result: HookResult | None) -> Verdict | None:
     """What hooks decided about a call before rules and modes are asked; None when they left it to them."""
     if result is None:
         return None
-    if result.stops:
-        why = result.stop_reason or "it said that the turn shall end"
-        return Verdict(decision=Decision.DENY, by="hook", rule=result.by, text=f"hook {result.by}: {why}")
-    if result.decision is None:
-        return None
-    return Verdict(
-        decision=result.decision,
-        by="hook",
-        rule=result.by,
-        text=f"hook {result.by}: {result.reason or 'it gave no reason'}",
-    )
+    decision = Decision.DENY if result.stops else result.decision
+    return Verdict(decision=decision, by="hook", rule=result.by, text=why(result)) if decision else None
+
+
+def why(result: HookResult) -> str:
+    """Why they refuse, ask or stop, and which hook says so."""
+    reason = result.stop_reason if result.stops else result.reason
+    name = result.by if len(result.by) <= _SHORT else f"{result.by[:_SHORT]}…"
+    return f"{reason or 'it gave no reason'} (hook {name})"

@@ -21,7 +21,8 @@ _FIELDS = {
     HookKind.MCP_TOOL: {"server", "tool", "input"},
 }
 _NEEDS = {HookKind.COMMAND: "command", HookKind.HTTP: "url", HookKind.PROMPT: "prompt", HookKind.AGENT: "prompt"}
-_SHELLS = {"bash", "powershell"}
+SHELLS = {"bash", "powershell"}
+"""What may read a hook's command line."""
 
 
 @dataclass
@@ -113,7 +114,7 @@ def _odd(rule: HookRule, entry: Entry) -> Iterator[str]:
         yield f"has no {needed}"
     if rule.kind in {HookKind.AGENT, HookKind.MCP_TOOL}:
         yield f"is of the type {rule.kind}, which cannot run yet{_refuses(rule)}"
-    if rule.shell not in _SHELLS:
+    if rule.shell not in SHELLS:
         yield f"names the shell {rule.shell!r}; there are bash and powershell{_refuses(rule)}"
     if rule.condition and not facts.is_tool:
         yield "has an `if`, which only events of a tool have; it never runs"
