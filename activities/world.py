@@ -5,6 +5,7 @@ import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -12,6 +13,8 @@ from activities.events import EventLog
 from activities.processes.spawn import spawn_runner
 from activities.stores.home import MANAGED_SETTINGS, Home, Host
 from activities.stores.journal import Journal
+from activities.stores.maskers import Maskers
+from activities.stores.masking import Masker
 from activities.stores.objects import ObjectStore
 from activities.stores.seen import SeenFiles
 from activities.transcript import Transcript
@@ -143,9 +146,24 @@ class World:
         while len(self.logs) > _SESSIONS_HELD:
             self.logs.pop(next(iter(self.logs))).close()
         try:
-            log_of.publish([event.model_dump(mode="json") for event in events])
+            # What an event quotes was masked where it was made; keys that are known are looked for once more.
+            known = self.masker(session)
+            log_of.publish(
+                [
+                    {name: known.json_known(value) for name, value in event.model_dump(mode="json").items()}
+                    for event in events
+                ]
+            )
         except UserError as error:
             log.warning("an event of session %s was not told: %s", session, error)
+
+    def masker(self, session: str) -> Masker:
+        """Masks what is secret for the session on this host."""
+        return self._maskers.of(session)
+
+    @cached_property
+    def _maskers(self) -> Maskers:
+        return Maskers(self.home, self.environment)
 
     def seen(self, session: str) -> SeenFiles:
         """Which files the session has read on this host."""

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from pydantic import JsonValue
 
+from activities.safety.secrets import masked_outcome
 from activities.stores.digests import digest_of
 from activities.stores.regular_files import (
     Version,
@@ -19,6 +20,7 @@ from activities.stores.regular_files import (
     replace_content,
     shown,
 )
+from activities.stores.vault import Vault
 from activities.tool import Call
 from workflows.contracts.errors import ToolError
 from workflows.contracts.messages import Text, clean
@@ -94,14 +96,18 @@ async def carry_out(call: Call, change: Change) -> ToolOutcome:
 async def _carry_out(call: Call, change: Change) -> ToolOutcome:
     before = change.before
     after = digest_of(change.data)
+    vault = Vault(call.world.home)
+    locked = await asyncio.to_thread(vault.lock, before.data) if before else b""
     effect = Effect(
         kind="create" if before is None else "write",
         path=shown(change.path),
         before=before.digest if before else "",
         after=after,
-        before_object=await call.world.store.put(before.data) if before else "",
+        before_object=await call.world.store.put(locked) if before else "",
     )
     outcome = ToolOutcome(content=(Text(text=clean(change.text)),), effects=(effect,), data=change.facts)
+    # The plan keeps it on disk, and an attempt that finds it there tells it from there.
+    outcome = masked_outcome(call.world.masker(call.session), outcome)
     plan: dict[str, object] = {
         "path": str(change.path),
         "before": effect.before,

@@ -36,7 +36,8 @@ async def outcome_of(call: Call, command: str, spec: CommandSpec, end: CommandEn
     failed = is_failure(command, end)
     limit = SHOWN_FAILED if failed else SHOWN_OK
     folder = call.record.folder
-    data = await asyncio.to_thread(_whole, folder, end)
+    masker = call.world.masker(call.session)
+    data = await asyncio.to_thread(lambda: masker.data(_whole(folder, end)))
     is_whole = len(data) <= limit and _size(data) <= limit
     full = "" if is_whole else await _stored(call, data)
     shown = readable(data) if is_whole else _shown(data, limit, full, end)

@@ -48,7 +48,7 @@ def environment_path(home: Home, session: str) -> Path:
 
 
 def _older_path(home: Home, session: str) -> Path:
-    """Where it was kept in clear before 0.2."""
+    """Where older versions kept it, in clear."""
     return home.sessions / f"{session}.env.json"
 
 

@@ -18,6 +18,9 @@ from activities.stores.files import make_folder, sync_folder, write_atomic
 
 Record = dict[str, object]
 
+TAG = "PERDURE_CALL"
+"""The variable that marks every process of a call."""
+
 INTENT, OUTCOME, PASS, PLAN = "intent", "outcome", "pass", "plan"
 
 SESSION = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}")
@@ -135,6 +138,16 @@ class CallRecord:
         for name in ("output", "tail"):
             with suppress(OSError):
                 (self.folder / name).unlink()
+        self.drop_environment()
+
+    def drop_environment(self) -> None:
+        """Remove the environment that a command was started with, but for the tag that finds its processes."""
+        path = self.folder / "command.json"
+        with suppress(OSError, ValueError, KeyError, AttributeError):
+            asked = json.loads(path.read_bytes())
+            tag = {name: value for name, value in asked["environment"].items() if name == TAG}
+            if tag != asked["environment"]:
+                write_atomic(path, json.dumps({**asked, "environment": tag}).encode("ascii"))
 
     def damages(self) -> list[str]:
         """Names of the damaged records that were put aside, oldest first."""

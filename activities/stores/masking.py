@@ -13,6 +13,8 @@ from activities.stores.secret_patterns import Span, spans
 
 MARK = re.compile(r"\[secret:[a-z-]+:[0-9a-f]{4}\]")
 
+_BREAKS = re.compile(r"\\[rn]|^\s*\d+\N{RIGHTWARDS ARROW}|\s", re.MULTILINE)
+
 
 @dataclass(frozen=True)
 class Secret:
@@ -71,8 +73,21 @@ class Masker:
                 return {self.text(name): self._member(name, each) for name, each in value.items()}
         return value
 
+    def json_known(self, value: JsonValue) -> JsonValue:
+        """A JSON value without the exact values that are known."""
+        match value:
+            case str():
+                return self.mask_known(value)
+            case list():
+                return [self.json_known(each) for each in value]
+            case dict():
+                return {name: self.json_known(each) for name, each in value.items()}
+        return value
+
     def mark(self, kind: str, value: str) -> str:
         """What stands for that value."""
+        # A private key is the same key with its lines numbered, or its line ends written out.
+        value = _BREAKS.sub("", value) if kind == "private-key" else value
         digest = hmac.new(self._key, value.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
         return f"[secret:{kind}:{digest[:4]}]"
 

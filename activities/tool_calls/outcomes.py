@@ -1,12 +1,15 @@
 """Told: one call's outcome on its way into journal, store and event feed."""
 
+import asyncio
 import time
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TypedDict
 
+from activities.safety.secrets import masked_outcome, masked_summary, masked_verdict, progress_text
 from activities.stores.journal import Record
-from activities.tool import Call
+from activities.stores.masking import Masker
+from activities.tool import AnyTool, Call, ToolInput
 from activities.tool_calls.opened import OpenedCall
 from activities.world import World
 from workflows.contracts.events import Happened, ToolEnded, ToolProgress, ToolStarted
@@ -65,6 +68,15 @@ class Told:
             place=request.place,
         )
 
+    @property
+    def masker(self) -> Masker:
+        """Masks what is secret for the session."""
+        return self.world.masker(self.request.session)
+
+    def summary(self, tool: AnyTool, given: ToolInput) -> str:
+        """One line of what the call wants to do, secrets masked."""
+        return masked_summary(self.masker, tool, given)
+
     def say(self, event: Happened) -> None:
         """Tell watchers."""
         self.world.publish(self.request.session, event)
@@ -83,7 +95,7 @@ class Told:
             if now - last < _PROGRESS_EVERY:
                 return
             last = now
-            text = clean(newest.decode("utf-8", errors="replace"))[-_PREVIEW:]
+            text = progress_text(self.masker, newest, is_cut=size > len(newest))[-_PREVIEW:]
             self.say(ToolProgress(**self.place(), text=text, size=size, seconds=round(now - self.began, 1)))
 
         return replace(call, progress=progress)
@@ -91,7 +103,8 @@ class Told:
 
 async def stored(told: Told, verdict: Verdict, ended: Ended, answer: Answer | None = None) -> ToolDone:
     """Store the outcome, write it into the journal, tell watchers; what the workflow keeps of it."""
-    at, request, outcome = told.at, told.request, ended.outcome
+    at, request = told.at, told.request
+    outcome = await asyncio.to_thread(masked_outcome, told.masker, ended.outcome)
     body = OutcomeBody(
         turn=request.turn,
         exchange=request.exchange,
@@ -99,7 +112,7 @@ async def stored(told: Told, verdict: Verdict, ended: Ended, answer: Answer | No
         tool=clean(at.use.name),
         call=at.use.id,
         digest=at.digest,
-        verdict=verdict,
+        verdict=masked_verdict(told.masker, verdict),
         answer=answer,
         status=outcome.status,
         content=outcome.content,

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from activities.hooks.run import HooksCancelled
+from activities.safety.secrets import masked_outcome
 from activities.tool import AnyTool, Call, ToolInput
 from activities.tool_calls.early import taken_early
 from activities.tool_calls.hooked import CallHooks, drop_files, has_hooks
@@ -141,11 +142,11 @@ async def _ask(told: Told, hooks: CallHooks, given: ToolInput, verdict: Verdict)
     approval = Approval(
         id=call_id(request.exchange, request.place),
         tool=tool.name,
-        summary=clean(tool.summary(given))[:160],
+        summary=told.summary(tool, given)[:160],
         digest=at.bound,
         found=found_digest,
         asked_at=request.at,
-        reason=clean(verdict.text)[:120],
+        reason=clean(told.masker.text(verdict.text))[:120],
         content=await told.world.store.put(content.encode()) if content else "",
         choices=tool.choices(given),
     )
@@ -172,10 +173,11 @@ async def _run_once(told: Told, hooks: CallHooks, given: ToolInput) -> Ended:
         crash = "attached" if tool.attaches else "repeated"
     elif call.attempt > 1:
         crash = "repeated"
-    told.started(clean(tool.summary(given))[:300])
+    told.started(told.summary(tool, given)[:300])
     call = told.with_progress(call)
     began = time.monotonic()
     outcome = cleaned(await _until_cancelled(told, call, tool, given))
+    outcome = await asyncio.to_thread(masked_outcome, told.masker, outcome)
     with suppress(HooksCancelled):
         outcome = await hooks.after(given, outcome, time.monotonic() - began)
     outcome = await trim(outcome, tool.result_limit, told.world.store)

@@ -19,7 +19,8 @@ from workflows.contracts.tools import Repeat, ToolOutcome
 LONGEST = 600_000
 """Milliseconds that a command may ask for (spec 05 §2)."""
 
-PROGRESS_BYTES = 2_000
+PROGRESS_BYTES = 16_384
+"""Of them the newest are shown; a secret in them is seen whole."""
 
 
 class Input(ToolInput):

@@ -8,6 +8,7 @@ from pydantic import Field, JsonValue
 from activities.safety.changes import Change, carry_out, check_seen, found_done, link_note, short_diff
 from activities.safety.paths import located, named, own_findings
 from activities.safety.replacements import Wanted, check_differs, replaced
+from activities.safety.secrets import put_back
 from activities.stores.regular_files import Version, read_version, shown, unusable
 from activities.stores.text_files import UTF8, decode, encode, unified
 from activities.tool import Call, Tool, ToolInput
@@ -33,6 +34,8 @@ class Edit(Tool[Input]):
     - Line endings need no care: a newline in `old_string` matches LF, CRLF and CR. Lines that stay keep their endings,
       new ones get those of their neighbours. Encoding, byte order mark, final newline and mode bits are kept.
     - If `old_string` is gone and `new_string` stands there, the edit counts as already applied; nothing is changed.
+    - A mark such as `[secret:github:1a2b]` in what you read hides a secret of the file. Written in a change to that
+      same file it stands for the secret, which stays as it is.
     - With an empty `old_string` a file that is missing or empty is filled with `new_string`.
     - Only the lines around the change are shown afterwards. Files of up to 256 MiB can be edited.
     """
@@ -64,6 +67,7 @@ class Edit(Tool[Input]):
 
 def _plan(call: Call, path: Path, given: Input) -> Change | ToolOutcome:
     before = read_version(path)
+    given = put_back(call, path, before, given)
     wanted = Wanted(given.old_string, given.new_string, given.replace_all)
     check_differs(wanted)
     if before is not None:

@@ -8,6 +8,7 @@ from pydantic import Field, JsonValue
 from activities.safety.changes import DIFF_CHARACTERS, Change, carry_out, check_seen, found_done, link_note
 from activities.safety.paths import located, named, own_findings
 from activities.safety.replacements import Made, Wanted, check_differs, replaced
+from activities.safety.secrets import put_back
 from activities.stores.regular_files import read_version, shown, unusable
 from activities.stores.text_files import UTF8, decode, encode
 from activities.tool import Call, Tool, ToolInput
@@ -70,10 +71,11 @@ class MultiEdit(Tool[Input]):
 
 
 def _plan(call: Call, path: Path, given: Input) -> Change | ToolOutcome:
+    before = read_version(path)
+    given = put_back(call, path, before, given)
     wanted = [_named(number, one, len(given.edits)) for number, one in enumerate(given.edits, 1)]
     for one in wanted:
         check_differs(one)
-    before = read_version(path)
     if before is not None:
         check_seen(call, path, before)
     elif wanted[0].old:

@@ -8,6 +8,7 @@ from pydantic import Field, JsonValue
 
 from activities.safety.changes import Change, carry_out, check_seen, found_done, link_note, short_diff
 from activities.safety.paths import located, named, own_findings
+from activities.safety.secrets import put_back
 from activities.stores.notebook_edits import CellEdit, Edited, edited
 from activities.stores.notebooks import NOTEBOOK_BYTES
 from activities.stores.regular_files import Version, read_version, shown, unusable
@@ -73,6 +74,7 @@ def _plan(call: Call, path: Path, given: Input) -> Change:
     check_seen(call, path, before)
     if len(before.data) > NOTEBOOK_BYTES:
         raise ToolError(f"{shown(path)} has more than {NOTEBOOK_BYTES:,} bytes. Change it with a program.")
+    given = put_back(call, path, before, given)
     text, coding = decode(before.data)
     wanted = CellEdit(given.edit_mode, given.cell_id, given.new_source, given.cell_type, call.key[:8])
     made = edited(text, wanted)

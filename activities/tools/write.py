@@ -7,6 +7,7 @@ from pydantic import Field, JsonValue
 
 from activities.safety.changes import Change, carry_out, check_seen, found_done, link_note, short_diff
 from activities.safety.paths import located, named, own_findings
+from activities.safety.secrets import put_back
 from activities.stores.regular_files import Version, read_version, shown
 from activities.stores.text_files import UTF8, decode, encode, unified
 from activities.tool import Call, Tool, ToolInput
@@ -26,6 +27,8 @@ class Write(Tool[Input]):
     - Missing parent folders are created. A symbolic link is followed: the file it leads to is written.
     - The content is written as UTF-8, exactly as given. A file that exists keeps its mode bits and its Unicode
       encoding with byte order mark; where all its lines end in CRLF, the new ones do too.
+    - A mark such as `[secret:github:1a2b]` in what you read hides a secret of the file; written back to that same
+      file it stands for the secret.
     - To change a part of a file, use Edit: it is shorter and cannot lose the rest.
     """
 
@@ -58,6 +61,7 @@ def _plan(call: Call, path: Path, given: Input) -> Change:
         facts: dict[str, JsonValue] = {"diff": short_diff("", given.content), "lines": _lines(given.content)}
         return Change(path, None, encode(given.content, UTF8), text, facts)
     check_seen(call, path, before)
+    given = put_back(call, path, before, given)
     data, old, note = _as_before(before, given.content)
     note += link_note(before)
     text = f"Updated {shown(path)} ({_lines(old)} → {_lines(given.content)} lines, {len(data):,} bytes).{note}"

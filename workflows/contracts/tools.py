@@ -63,7 +63,7 @@ class Effect(Contract):
     """SHA-256 of the file before, empty when there was none."""
     after: str = ""
     before_object: str = ""
-    """Digest of the object that keeps the old version."""
+    """Digest of the object that keeps the old version, encrypted; older sessions have it in clear, under `before`."""
 
 
 class ToolOutcome(Contract):

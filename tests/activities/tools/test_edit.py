@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from activities.stores.digests import digest_of
+from activities.stores.vault import Vault
 from activities.tool import Call
 from activities.tools.edit import Edit
 from activities.tools.read import Read
@@ -198,7 +199,7 @@ async def test_the_outcome_names_the_effect_and_keeps_the_old_version(world: Wor
     [effect] = told.effects
     assert (effect.kind, effect.path) == ("write", str(work / "f"))
     assert (effect.before, effect.after) == (digest_of(b"a\n"), digest_of(b"b\n"))
-    assert await world.store.get(effect.before_object) == b"a\n"
+    assert Vault(world.home).unlock(await world.store.get(effect.before_object)) == b"a\n"
     assert told.data["diff"] == "@@ -1 +1 @@\n-a\n+b\n"
 
 
@@ -245,3 +246,20 @@ async def test_our_own_files_stay_out_of_reach(world: World, work: Path) -> None
     (work / "link").symlink_to(key)
     with pytest.raises(ToolError, match="perdure itself"):
         await use(make_call(world, work, "Edit"), Edit(), file_path="link", old_string="secret", new_string="x")
+
+
+SECRET = "ghp_abcdefghijABCDEFGHIJ0123456789abcdef"
+
+
+async def test_a_hidden_secret_of_the_file_stays_as_it_is(world: World, work: Path) -> None:
+    before = f'TOKEN = "{SECRET}"\nLEVEL = 1\n'
+    shown = world.masker("s1").text(before)
+    assert SECRET not in shown
+    found = await edited(world, work, before.encode(), shown, shown.replace("LEVEL = 1", "LEVEL = 2"))
+    assert found == f'TOKEN = "{SECRET}"\nLEVEL = 2\n'.encode()
+
+
+async def test_a_mark_that_hides_nothing_of_the_file_is_refused(world: World, work: Path) -> None:
+    with pytest.raises(ToolError, match="stands for no secret"):
+        await edited(world, work, b"LEVEL = 1\n", "LEVEL = 1", "TOKEN = '[secret:github:1a2b]'")
+    assert (work / "f").read_bytes() == b"LEVEL = 1\n"

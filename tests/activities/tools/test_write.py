@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from activities.stores.digests import digest_of
+from activities.stores.vault import Vault
 from activities.tools.read import Read
 from activities.tools.write import Write
 from activities.world import World
@@ -82,7 +83,7 @@ async def test_the_old_version_is_stored_and_the_change_shown(world: World, work
     (work / "f").write_text("a\n")
     await use(make_call(world, work), Read(), file_path="f")
     told = await use(make_call(world, work, "Write"), Write(), file_path="f", content="b\n" * 9_000)
-    assert await world.store.get(told.effects[0].before_object) == b"a\n"
+    assert Vault(world.home).unlock(await world.store.get(told.effects[0].before_object)) == b"a\n"
     assert told.effects[0].after == digest_of(b"b\n" * 9_000)
     assert len(str(told.data["diff"])) < 4_100
     assert "1 → 9000 lines" in text_of(told)
@@ -126,3 +127,18 @@ async def test_a_cancelled_write_that_has_begun_is_finished_and_told(world: Worl
     told = (await asyncio.gather(running, return_exceptions=True))[0]
     is_there = (work / "f").exists()
     assert is_there is not isinstance(told, BaseException)
+
+
+async def test_a_file_that_is_written_again_keeps_the_secrets_that_were_hidden(world: World, work: Path) -> None:
+    secret = "ghp_abcdefghijABCDEFGHIJ0123456789abcdef"
+    (work / "f").write_text(f"token: {secret}\nlevel: 1\n")
+    await use(make_call(world, work), Read(), file_path="f")
+    shown = world.masker("s1").text(f"token: {secret}\nlevel: 2\n")
+    told = await use(make_call(world, work, "Write"), Write(), file_path="f", content=shown)
+    assert (work / "f").read_text() == f"token: {secret}\nlevel: 2\n"
+    assert secret not in told.model_dump_json()
+
+
+async def test_in_a_new_file_a_mark_is_text_like_any_other(world: World, work: Path) -> None:
+    await use(make_call(world, work, "Write"), Write(), file_path="f", content="found [secret:aws:1a2b] in it\n")
+    assert (work / "f").read_text() == "found [secret:aws:1a2b] in it\n"
