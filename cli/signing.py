@@ -6,7 +6,7 @@ import secrets
 
 from worker.engine import Home
 from worker.person_key import public_key, signature
-from workflows.contracts.permissions import Answer, Approval, Mode, answer_bytes, signed_bytes
+from workflows.contracts.permissions import Answer, Approval, Chosen, Mode, answer_bytes, signed_bytes
 from workflows.contracts.session import Close, SetMode
 
 __all__ = ["as_person", "new_request", "public_key", "signed_answer", "signed_close", "signed_mode"]
@@ -26,10 +26,27 @@ def as_person() -> str:
     return f"{user}@{os.uname().nodename}"
 
 
-def signed_answer(home: Home, session: str, approval: Approval, *, allow: bool, text: str = "") -> Answer:
-    """An answer to exactly what the approval asks."""
+def signed_answer(  # noqa: PLR0913 - all that a person may say with one answer
+    home: Home,
+    session: str,
+    approval: Approval,
+    *,
+    allow: bool,
+    text: str = "",
+    chosen: tuple[Chosen, ...] = (),
+    mode: Mode | None = None,
+) -> Answer:
+    """An answer to exactly what the approval asks and shows."""
     answer = Answer(
-        request=new_request(), approval=approval.id, digest=approval.digest, allow=allow, text=text, by=as_person()
+        request=new_request(),
+        approval=approval.id,
+        digest=approval.digest,
+        allow=allow,
+        text=text,
+        by=as_person(),
+        content=approval.content,
+        chosen=chosen,
+        mode=mode,
     )
     return answer.model_copy(update={"signature": signature(home, answer_bytes(session, answer))})
 

@@ -1,8 +1,11 @@
 """TOOLS: every tool, in one tuple."""
 
 from activities.tool import AnyTool
+from activities.tools.ask_user import AskUserQuestion
 from activities.tools.bash import Bash
 from activities.tools.edit import Edit
+from activities.tools.enter_plan import EnterPlanMode
+from activities.tools.exit_plan import ExitPlanMode
 from activities.tools.glob import Glob
 from activities.tools.grep import Grep
 from activities.tools.multi_edit import MultiEdit
@@ -11,7 +14,20 @@ from activities.tools.read import Read
 from activities.tools.todo_write import TodoWrite
 from activities.tools.write import Write
 
-TOOLS: tuple[AnyTool, ...] = (Bash(), Edit(), Glob(), Grep(), MultiEdit(), NotebookEdit(), Read(), TodoWrite(), Write())
+TOOLS: tuple[AnyTool, ...] = (
+    AskUserQuestion(),
+    Bash(),
+    Edit(),
+    EnterPlanMode(),
+    ExitPlanMode(),
+    Glob(),
+    Grep(),
+    MultiEdit(),
+    NotebookEdit(),
+    Read(),
+    TodoWrite(),
+    Write(),
+)
 """Sorted by name: the order in which the model sees them, part of the cached prefix."""
 
 

@@ -9,14 +9,16 @@ import typer
 
 from cli.commands.sessions import AsJson, Session, age
 from cli.display.cells import one_line
+from cli.display.permissions import choice_lines
 from cli.gateway import open_sessions
 from cli.line import Listed
 from cli.person import check_person
+from cli.reader import Reader
 from cli.sessions import Sessions
 from cli.signing import signed_answer
 from worker.engine import Home
-from workflows.contracts.errors import EngineUnreachable, UsageError
-from workflows.contracts.permissions import Approval
+from workflows.contracts.errors import EngineUnreachable, PerdureError, UsageError
+from workflows.contracts.permissions import Approval, Mode
 
 AT_ONCE = 8
 """Sessions asked side by side."""
@@ -39,7 +41,7 @@ def approvals(as_json: AsJson = False) -> None:
         print(json.dumps([_as_json(*found) for found in inbox.questions], indent=2))
     else:
         for listed, approval in inbox.questions:
-            _show(listed, approval)
+            _show(listed, approval, asyncio.run(_content(approval)))
         if not inbox.questions:
             print("No question is open.")
     if inbox.silent:
@@ -50,10 +52,13 @@ def approve(
     session: Session,
     approval: Question = "",
     everything: Annotated[bool, typer.Option("--all", help="Every open question of the session.")] = False,
+    mode: Annotated[
+        str, typer.Option("--mode", help="Of a plan: the mode to go on in, such as acceptEdits; else the one before.")
+    ] = "",
 ) -> None:
     """Allow what a session asks for; signed, and for exactly what was shown."""
     check_person("perdure approve")
-    _answer(session, approval, everything=everything, allow=True, text="")
+    _answer(session, approval, everything=everything, allow=True, text="", mode=_mode(mode))
 
 
 def deny(
@@ -67,16 +72,37 @@ def deny(
     _answer(session, approval, everything=everything, allow=False, text=text)
 
 
-def _answer(session: str, approval: str, *, everything: bool, allow: bool, text: str) -> None:
-    name, answered = asyncio.run(_send_answers(session, approval, everything=everything, allow=allow, text=text))
+def _mode(name: str) -> Mode | None:
+    found = next((one for one in Mode if one.lower() == name.lower()), None)
+    if name and found in {None, Mode.PLAN}:
+        modes = ", ".join(one for one in Mode if one != Mode.PLAN)
+        raise UsageError(f"A plan cannot be carried out in mode {name!r}: choose one of {modes}.")
+    return found
+
+
+def _answer(session: str, approval: str, *, everything: bool, allow: bool, text: str, mode: Mode | None = None) -> None:
+    name, answered = asyncio.run(
+        _send_answers(session, approval, everything=everything, allow=allow, text=text, mode=mode)
+    )
     for one in answered:
         print(f"{'Approved' if allow else 'Denied'} {one.id} of {name}: {one.tool} {one_line(one.summary)}")
 
 
 async def _send_answers(
-    word: str, chosen: str, *, everything: bool, allow: bool, text: str
+    word: str, chosen: str, *, everything: bool, allow: bool, text: str, mode: Mode | None
 ) -> tuple[str, list[Approval]]:
     home = Home.from_environment()
+    name, sessions, found = await found_session(home, word)
+    answered = chosen_of(name, found, chosen, everything=everything)
+    if allow and (question := next((one for one in answered if one.choices), None)):
+        raise UsageError(f"Question {question.id} is answered by choosing: perdure answer {name} {question.id}")
+    for one in answered:
+        await sessions.answer(name, signed_answer(home, name, one, allow=allow, text=text, mode=mode))
+    return name, answered
+
+
+async def found_session(home: Home, word: str) -> tuple[str, Sessions, tuple[Approval, ...]]:
+    """The session of that id, and its open questions; EngineUnreachable when nobody answers for it."""
     sessions = await open_sessions(home)
     name = (await sessions.find(word)).session
     snapshot = await sessions.snapshot(name)
@@ -84,13 +110,10 @@ async def _send_answers(
         raise EngineUnreachable(
             f"No worker answers for session {name}: start one with `perdure up`, then answer again."
         )
-    answered = _chosen(name, snapshot.approvals, chosen, everything=everything)
-    for one in answered:
-        await sessions.answer(name, signed_answer(home, name, one, allow=allow, text=text))
-    return name, answered
+    return name, sessions, snapshot.approvals
 
 
-def _chosen(name: str, found: tuple[Approval, ...], chosen: str, *, everything: bool) -> list[Approval]:
+def chosen_of(name: str, found: tuple[Approval, ...], chosen: str, *, everything: bool) -> list[Approval]:
     """The questions meant; UsageError when that is none, or not clear."""
     if not found:
         raise UsageError(f"Session {name} asks nothing now; `perdure approvals` lists the open questions.")
@@ -122,12 +145,28 @@ async def _asked(sessions: Sessions, listed: Listed, limit: asyncio.Semaphore) -
         return snapshot.approvals if snapshot else None
 
 
-def _show(listed: Listed, approval: Approval) -> None:
+async def _content(approval: Approval) -> list[str]:
+    """What the person must see whole, as lines."""
+    if not approval.content:
+        return []
+    try:
+        text = await Reader(Home.from_environment()).text_of(approval.content)
+    except PerdureError as error:
+        return [f"it cannot be shown here: {error}"]
+    lines = choice_lines(text) if approval.choices else (one_line(line) for line in text.splitlines())
+    return list(lines)
+
+
+def _show(listed: Listed, approval: Approval, content: list[str]) -> None:
     print(f"{listed.session}  {approval.id}  {age(approval.asked_at)}  {approval.tool}: {one_line(approval.summary)}")
     print(f"    {one_line(listed.title)}, in {one_line(listed.folder)}")
     if approval.reason:
         print(f"    because: {one_line(approval.reason)}")
-    print(f"    perdure approve {listed.session} {approval.id}    perdure deny {listed.session} {approval.id} --text …")
+    for line in content:
+        print(f"    | {line}")
+    here = f"{listed.session} {approval.id}"
+    yes = f"perdure answer {here} --choose …" if approval.choices else f"perdure approve {here}"
+    print(f"    {yes}    perdure deny {here} --text …")
 
 
 def _as_json(listed: Listed, approval: Approval) -> dict[str, object]:
@@ -139,6 +178,8 @@ def _as_json(listed: Listed, approval: Approval) -> dict[str, object]:
         "reason": approval.reason,
         "asked_at": approval.asked_at,
         "digest": approval.digest,
+        "content": approval.content,
+        "choices": [choice.model_dump(mode="json") for choice in approval.choices],
         "title": listed.title,
         "folder": listed.folder,
     }

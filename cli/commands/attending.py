@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Self
 
+from cli.commands.answering import Answering, Reply
 from cli.commands.following import Following
 from cli.commands.keyboard import keys
 from cli.display.cells import one_line
@@ -171,35 +172,44 @@ async def _told_aside(attended: Attended, events: AsyncIterator[Event]) -> Async
 
 
 async def _answering(attended: Attended, following: Following) -> AsyncIterator[Event]:
-    """The same events, while the keys y and n answer the oldest open question."""
-    questions: list[str] = []
+    """The same events, while keys answer the oldest open question."""
+    answering = Answering(say)
     answers: set[asyncio.Task[None]] = set()
 
-    def pressed(key: str) -> None:
-        if questions and key[:1].lower() in {"y", "n"}:
-            task = asyncio.create_task(_answer(attended, questions.pop(0), allow=key[:1].lower() == "y"))
-            answers.add(task)
-            task.add_done_callback(answers.discard)
+    def pressed(text: str) -> None:
+        for key in text:
+            if (reply := answering.press(key)) is not None:
+                task = asyncio.create_task(_answer(attended, reply))
+                answers.add(task)
+                task.add_done_callback(answers.discard)
 
     with keys(pressed):
         async for event in following.events():
             match event:
-                case ApprovalAsked(approval=approval):
-                    questions.append(approval)
-                case ApprovalAnswered(approval=approval) if approval in questions:
-                    questions.remove(approval)
+                case ApprovalAsked():
+                    answering.asked(event)
+                case ApprovalAnswered(approval=approval):
+                    answering.answered(approval)
             yield event
 
 
-async def _answer(attended: Attended, approval: str, *, allow: bool) -> None:
+async def _answer(attended: Attended, reply: Reply) -> None:
     """Answer the question; it is shown a moment before the session itself knows that it asks."""
+    approval = reply.approval
     deadline = time.monotonic() + ASKED_LIMIT_S
     while time.monotonic() < deadline:
         try:
             snapshot = await attended.sessions.snapshot(attended.session)
             for one in snapshot.approvals if snapshot else ():
                 if one.id == approval:
-                    answer = signed_answer(attended.home, attended.session, one, allow=allow)
+                    answer = signed_answer(
+                        attended.home,
+                        attended.session,
+                        one,
+                        allow=reply.allow,
+                        chosen=reply.chosen,
+                        mode=reply.mode,
+                    )
                     await attended.sessions.answer(attended.session, answer)
                     return
         except UserError as error:

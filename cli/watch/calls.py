@@ -90,7 +90,11 @@ def with_approval(screen: Screen, event: ApprovalAsked | ApprovalAnswered) -> Sc
     if isinstance(event, ApprovalAsked):
         if any(told[1] == event.approval for told in screen.told):
             return screen
-        asked = Question(event.approval, event.tool, event.summary, event.reason, event.exchange)
+        asked = Question(
+            event.approval, event.tool, event.summary, event.reason, event.exchange, event.content, bool(event.choices)
+        )
+        if event.content and not event.choices:
+            screen = tell(screen, event, Told(f"the plan:\n{event.content}", "ask"))
         return replace(screen, questions=(*others, asked), phase="waiting for approval")
     verdict = "allowed" if event.allow else "denied"
     told = Told(f"{verdict}: call {event.approval}{_by(event.by)}", "ok" if event.allow else "warning")

@@ -51,6 +51,10 @@ class Question:
     summary: str
     reason: str = ""
     exchange: int = 0
+    content: str = ""
+    """The plan that is submitted, or the questions as JSON."""
+    has_choices: bool = False
+    """It is answered by choosing, not by yes or no."""
 
 
 @dataclass(frozen=True)

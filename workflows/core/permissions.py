@@ -18,6 +18,10 @@ class Asked:
     edits_files: bool = False
     is_inside: bool = True
     """All paths it names lie in the workspace."""
+    needs_person: bool = False
+    """Is a question to the person: no mode or rule answers it for them."""
+    is_plan_file: bool = False
+    """Touches nothing but the session's own plan: read in any mode, written in plan mode."""
 
 
 def decide(
@@ -39,6 +43,7 @@ def decide(
         or _by_rule(asked, rules.ask, Decision.ASK)
         or _by_finding(findings, Decision.ASK)
         or _by_hook(hook, Decision.ASK)
+        or _as_question(asked)
         or _by_mode(asked, mode)
         or _by_rule(asked, rules.allow, Decision.ALLOW)
         or _by_hook(hook, Decision.ALLOW)
@@ -68,8 +73,16 @@ def _by_finding(findings: Sequence[Finding], action: Decision) -> Verdict | None
     return Verdict(decision=action, by="finding", rule=found.check, text=found.text) if found else None
 
 
+def _as_question(asked: Asked) -> Verdict | None:
+    if not asked.needs_person:
+        return None
+    return Verdict(decision=Decision.ASK, by="tool", rule=asked.tool, text="only a person can answer it")
+
+
 def _by_mode(asked: Asked, mode: Mode) -> Verdict | None:
     allow = Verdict(decision=Decision.ALLOW, by="mode", rule=mode)
+    if asked.is_plan_file and (asked.is_read_only or mode == Mode.PLAN):
+        return allow
     if mode == Mode.BYPASS or (asked.is_read_only and asked.is_inside):
         return allow
     if mode == Mode.PLAN and asked.edits_files:

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.workflows.core.states import DIGEST, call, in_turn, prompts, question, turn_of
-from workflows.contracts.permissions import Answer, Mode
+from workflows.contracts.permissions import Answer, Choice, Chosen, Mode, answer_bytes, signed_bytes
 from workflows.contracts.session import CallState, Close, Interrupt, SessionState, SetMode, Submit
 from workflows.contracts.settings import Thresholds
 from workflows.core import intake
@@ -167,3 +167,58 @@ def test_a_mode_with_more_rights_is_known(old: Mode, new: Mode, more: bool) -> N
 def test_a_close_keeps_its_reason_short() -> None:
     state = intake.closed(SessionState(), Close(request="r", reason="x" * 999))
     assert (state.closing, len(state.close_reason)) == (True, 300)
+
+
+QUESTION = question().model_copy(
+    update={
+        "tool": "AskUserQuestion",
+        "content": DIGEST,
+        "choices": (Choice(options=3), Choice(options=2, several=True)),
+    }
+)
+ASKS = in_turn(call(CallState.ASKED).model_copy(update={"approval": QUESTION}))
+CHOSEN = YES.model_copy(update={"content": DIGEST, "chosen": (Chosen(options=(3,)), Chosen(options=(1, 2)))})
+
+
+def test_an_answer_chooses_for_each_question_what_that_offers() -> None:
+    assert intake.refuse_answer(ASKS, CHOSEN) == ""
+    own_words = CHOSEN.model_copy(update={"chosen": (Chosen(text="neither"), Chosen(options=(1,), text="and more"))})
+    assert intake.refuse_answer(ASKS, own_words) == ""
+    assert intake.refuse_answer(ASKS, YES.model_copy(update={"allow": False, "content": DIGEST})) == ""
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"content": "e" * 64}, "shows something else now"),
+        ({"chosen": ()}, "perdure answer"),
+        ({"chosen": (Chosen(options=(1,)),)}, "asks 2 things"),
+        ({"chosen": (Chosen(options=(4,)), Chosen(options=(1,)))}, "options 1 to 3"),
+        ({"chosen": (Chosen(options=(1, 2)), Chosen(options=(1,)))}, "only one option"),
+        ({"chosen": (Chosen(options=(1,)), Chosen(options=(1, 1)))}, "named twice"),
+        ({"chosen": (Chosen(text="  "), Chosen(options=(1,)))}, "choose an option"),
+        ({"chosen": (Chosen(text="x" * 1000), Chosen(text="x" * 100))}, "over 1 KB"),
+        ({"mode": Mode.ACCEPT_EDITS}, "only with the approval of a plan"),
+    ],
+)
+def test_an_answer_that_does_not_fit_its_questions_is_refused(changed: dict[str, object], why: str) -> None:
+    assert why in intake.refuse_answer(ASKS, CHOSEN.model_copy(update=changed))
+
+
+def test_a_mode_goes_with_an_approved_plan_and_with_nothing_else() -> None:
+    plan = question().model_copy(update={"tool": "ExitPlanMode", "content": DIGEST})
+    asks = in_turn(call(CallState.ASKED).model_copy(update={"approval": plan}))
+    yes = YES.model_copy(update={"content": DIGEST, "mode": Mode.ACCEPT_EDITS})
+    assert intake.refuse_answer(asks, yes) == ""
+    assert intake.refuse_answer(asks, yes.model_copy(update={"mode": Mode.PLAN}))
+    assert intake.refuse_answer(asks, yes.model_copy(update={"allow": False}))
+    assert "yes or no" in intake.refuse_answer(asks, yes.model_copy(update={"mode": None, "chosen": CHOSEN.chosen}))
+
+
+def test_a_signature_covers_what_was_chosen_and_shown_and_an_old_answer_s_stays_as_it_was() -> None:
+    said = {
+        answer_bytes("s", CHOSEN.model_copy(update=changed))
+        for changed in ({}, {"content": ""}, {"mode": Mode.DEFAULT}, {"chosen": CHOSEN.chosen[::-1]}, {"always": True})
+    }
+    assert len(said) == 5
+    assert answer_bytes("s", YES) == signed_bytes("s", "answer", "a", "12345.0", DIGEST, "True", "", "")
