@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from temporalio.client import Client, WorkflowExecutionDescription, WorkflowQueryFailedError
 from temporalio.service import RPCError, RPCStatusCode
 
+from activities.hooks.snapshot import forget_hooks
 from activities.processes.attach import end_command, is_running
 from activities.stores.environments import forget_environment
 from activities.stores.journal import CallRecord
@@ -48,6 +49,7 @@ async def forget_closed(client: Client, world: World, kept: timedelta = KEPT) ->
         try:
             await asyncio.to_thread(world.journal.forget, session)
             forget_environment(world.home, session)
+            forget_hooks(world.home, session)
         except OSError as error:
             log.warning("what session %s left is still there: %s", session, error)
             continue

@@ -3,10 +3,12 @@
 import asyncio
 import re
 import time
+from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
 from activities.hooks.place import Ended, HookPlace, limit_of
 from activities.hooks.protocol import Said
+from activities.hooks.snapshot import kept_headers
 from activities.stores.files import make_folder, write_atomic
 from workflows.contracts.extensions import HookRule
 
@@ -27,7 +29,7 @@ async def run_http_hook(place: HookPlace, rule: HookRule, given: bytes) -> Ended
     if urlsplit(rule.url).scheme not in {"http", "https"}:
         return Ended(failure="missing", text=f"{rule.url!r} is no http address", crash=crash)
     try:
-        headers = filled(rule, place.variables())
+        headers = filled(rule, place.variables(), kept_headers(place.world.home, place.session))
         async with asyncio.timeout(limit_of(rule)):
             status, body = await _posted(rule.url, headers | {"Idempotency-Key": place.key}, given)
     except TimeoutError:
@@ -41,8 +43,8 @@ async def run_http_hook(place: HookPlace, rule: HookRule, given: bytes) -> Ended
     return Ended(ended.said, ended.failure, ended.text, ended.exit, round(time.monotonic() - began, 3), crash)
 
 
-def filled(rule: HookRule, variables: dict[str, str]) -> dict[str, str]:
-    """The headers with their variables. Raises BadHeader for one that may not be named, or is not set."""
+def filled(rule: HookRule, variables: Mapping[str, str], kept: Sequence[str] = ()) -> dict[str, str]:
+    """The headers with their variables. Raises BadHeader for one that may not be named, is not set, or is not here."""
 
     def value(found: re.Match[str]) -> str:
         name = found[1] or found[2]
@@ -52,7 +54,10 @@ def filled(rule: HookRule, variables: dict[str, str]) -> dict[str, str]:
             raise BadHeader(f"a header names ${name}, which is not set for hooks (keys of perdure's own never are)")
         return variables[name]
 
-    return {header.name: _VARIABLE.sub(value, header.value) for header in rule.headers}
+    if any(header.kept > len(kept) for header in rule.headers):
+        raise BadHeader("the values of its headers are not on this host any more; start a new session")
+    texts = {header.name: kept[header.kept - 1] if header.kept else header.value for header in rule.headers}
+    return {name: _VARIABLE.sub(value, text) for name, text in texts.items()}
 
 
 def _marked(place: HookPlace, rule: HookRule) -> str:

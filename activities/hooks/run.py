@@ -83,6 +83,8 @@ async def _answered(place: HookPlace, rule: HookRule, given: bytes) -> Answered:
 async def _ended(place: HookPlace, rule: HookRule, given: bytes) -> Ended:
     if fault := matcher_fault(rule):
         return Ended(failure="bad_matcher", text=fault)
+    if rule.refused:
+        return Ended(failure="not_allowed", text=rule.refused)
     match rule.kind:
         case HookKind.COMMAND if rule.shell not in SHELLS:
             return Ended(failure="unsupported", text=f"there is no shell {rule.shell!r} for hooks")

@@ -9,6 +9,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from activities.stores.files import last_line_start, write_atomic
+from activities.stores.home import Home
 from activities.transcript import Link
 from activities.world import World
 from workflows.contracts.messages import (
@@ -25,14 +26,14 @@ from workflows.contracts.messages import (
 from workflows.contracts.transcript import EditBody, MessageBody, NoticeBody
 
 
-def session_file(world: World, session: str) -> Path:
+def session_file(home: Home, session: str) -> Path:
     """Where it is: on this host alone, like everything that hooks are given."""
-    return world.home.sessions / f"{session}.transcript.jsonl"
+    return home.sessions / f"{session}.transcript.jsonl"
 
 
 async def keep_current(world: World, session: str, head: str) -> Path:
     """Append what the chain up to `head` has beyond the file; a file of another chain begins anew."""
-    path = session_file(world, session)
+    path = session_file(world.home, session)
     known = _last(path)
     after, digest = known.get("n"), known.get("uuid")
     newer = await world.transcript.since(head, after, str(digest)) if isinstance(after, int) else None

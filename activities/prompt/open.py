@@ -6,18 +6,23 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from activities.hooks.moment import moments_of
+from activities.hooks.snapshot import frozen
 from activities.prompt.segments import STATIC, surroundings
-from activities.settings.opening import settings_of, told
+from activities.settings.opening import hooks_of, settings_of, told
 from activities.stores.index import note_head
 from activities.world import World
 from workflows.contracts.errors import UserError
-from workflows.contracts.events import SessionOpened
+from workflows.contracts.events import Notice, SessionOpened
 from workflows.contracts.ids import is_session_id
 from workflows.contracts.session import Opened, OpenRequest
 from workflows.contracts.settings import SessionContext, SessionSettings
 from workflows.contracts.tools import ToolSpec
 from workflows.contracts.transcript import NoticeBody, canonical
 from workflows.core.tool_pool import pool
+
+_TOLD = 40
+"""Hooks, and problems of hooks, that the first entry names."""
 
 
 async def open_session(world: World, request: OpenRequest, tools: tuple[ToolSpec, ...]) -> Opened:
@@ -31,6 +36,8 @@ async def open_session(world: World, request: OpenRequest, tools: tuple[ToolSpec
     settings = await _settings(world, request.settings)
     _check_tools(settings, tools)
     files = await asyncio.to_thread(settings_of, world, folder, settings)
+    found, problems = hooks_of(files)
+    hooks = await asyncio.to_thread(frozen, world.home, request.session, found, files.settings)
     context = SessionContext(
         session=request.session,
         cwd=str(folder),
@@ -38,6 +45,7 @@ async def open_session(world: World, request: OpenRequest, tools: tuple[ToolSpec
         settings=settings,
         system=_system(settings, folder, request.at),
         tools=pool(tools, settings),
+        hooks=hooks,
     )
     digest = await world.store.put(canonical(context.model_dump(mode="json")))
     notice = NoticeBody(
@@ -51,6 +59,8 @@ async def open_session(world: World, request: OpenRequest, tools: tuple[ToolSpec
             "public_key": request.public_key,
             "sandbox": "none",
             **told(files),
+            "hooks": [f"{rule.event}: {rule.label} ({rule.source})" for rule in hooks[:_TOLD]],
+            "hook_problems": [problem[:300] for problem in problems[:_TOLD]],
         },
     )
     head = await world.transcript.append("", request.at, (notice,))
@@ -65,7 +75,9 @@ async def open_session(world: World, request: OpenRequest, tools: tuple[ToolSpec
             tools=tuple(tool.name for tool in context.tools),
         ),
     )
-    return Opened(context=digest, head=head)
+    for problem in problems[:_TOLD]:
+        world.publish(request.session, Notice(what="hook", text=problem[:1_000]))
+    return Opened(context=digest, head=head, hooks=moments_of((*hooks, *settings.hooks)))
 
 
 async def _check_store(world: World, named: str) -> None:

@@ -39,8 +39,10 @@ class HookHeader(Contract):
     """One header of an http hook."""
 
     name: str
-    value: str
+    value: str = ""
     """As written, `$VARIABLE` and all; filled in when it is sent."""
+    kept: int = 0
+    """Its number among the values that stay on the session's host, from 1; 0 when `value` holds it."""
 
 
 class HookRule(Contract):
@@ -73,6 +75,8 @@ class HookRule(Contract):
     """Path of the file it stands in."""
     root: str = ""
     """Folder of the plugin or skill it belongs to."""
+    refused: str = ""
+    """Why it may not run, such as settings that do not allow its address; a guard then refuses."""
 
     @property
     def label(self) -> str:
@@ -145,7 +149,8 @@ class HookRecord(Contract):
     text: str = ""
     """Why, at most 1,000 characters."""
     failure: str = ""
-    """missing | timeout | crash | exit | bad_answer | too_much | unreachable | status | unsupported | bad_matcher."""
+    """missing | timeout | crash | exit | bad_answer | too_much | unreachable | status | unsupported | bad_matcher |
+    not_allowed."""
     crash: str = ""
     """What a crash did to it: found, attached, repeated; empty when undisturbed."""
     updated: bool = False
