@@ -76,7 +76,7 @@ class Exchange:
             if self.request.refused:
                 raise ModelFailure(FailureKind.BAD_REQUEST, self.request.refused)
             return waiting
-        if not self.past.is_told:
+        if self.attempt == 1:
             self._publish(Notice(what=edit.what, text=edit.text))
         return await with_edit(self.world, waiting, self.request.at, edit)
 

@@ -6,6 +6,7 @@ give it a new name in KINDS; `python -m tests.replay.record NAME …` records ju
 
 import asyncio
 import gzip
+import io
 import json
 import re
 import shutil
@@ -17,6 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from PIL import Image as Picture
 from temporalio.client import Client, WorkflowFailureError, WorkflowHandle
 from temporalio.exceptions import ApplicationError
 
@@ -137,6 +139,26 @@ async def _refused(rig: Rig, box: Path) -> Talk:
         return talk
 
 
+async def _bad_media(rig: Rig, box: Path) -> Talk:
+    """Recorded before a refused picture was left out: the turn ended here."""
+    fault = {"status": 400, "message": "Could not process image"}
+    async with played({"fallback": {"content": "never", "faults": [fault]}}) as model:
+        talk = await rig.start(model, cwd=box)
+        await talk.result()
+        return talk
+
+
+async def _left_out(rig: Rig, box: Path) -> Talk:
+    picture = io.BytesIO()
+    Picture.effect_noise((300, 300), 90).save(picture, "PNG")
+    (box / "a.png").write_bytes(picture.getvalue())
+    scenario = {"replies": [{"content": [_read("a.png")]}], "fallback": "Done.", "limits": {"image_base64": 1_000}}
+    async with played(scenario) as model:
+        talk = await rig.start(model, cwd=box)
+        await talk.result()
+        return talk
+
+
 async def _close(rig: Rig, box: Path) -> Talk:
     async with played({"replies": [{"content": [_bash("touch began; sleep 60")]}]}) as model:
         talk = await rig.start(model, cwd=box, once=False)
@@ -247,6 +269,8 @@ KINDS: dict[str, Play] = {
     "roll": _roll,
     "recovery": _recovery,
     "refused": _refused,
+    "bad-media": _bad_media,
+    "left-out": _left_out,
     "close": _close,
     "cancel": _cancel,
     "no-host": _no_host,
