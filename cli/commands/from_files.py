@@ -1,5 +1,7 @@
 """What settings files and trust make of a session that starts."""
 
+import os
+import pwd
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -42,6 +44,9 @@ def trusted_settings(home: Home, folder: str, asking: Asking, environment: Mappi
     """
     if asking.trusts:
         check_person("perdure run --trust")
+    if is_agents_command():
+        # An agent says what HOME is in its commands: another one's settings could take the sandbox away.
+        environment = {"HOME": pwd.getpwuid(os.getuid()).pw_dir}
     loaded = loaded_settings(home, folder, environment)
     may_trust = asking.trusts or (asking.is_attended and not is_agents_command())
     signed = [_agreed(home, one, asking) for one in loaded.folders if may_trust and (one.untrusted or asking.trusts)]

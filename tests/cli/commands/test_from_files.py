@@ -171,3 +171,14 @@ def test_a_file_that_closes_everything_is_told_first(
         f"Every call will be refused until this is mended: {file}: permissions.deny is no list",
         f"Settings: {file}: the key modle is not known; did you mean model?",
     ]
+
+
+def test_below_an_agents_command_no_other_home_folder_counts(
+    home: Path, folder: Path, user: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = Path(user["HOME"], ".claude/settings.json")
+    own.parent.mkdir(parents=True)
+    own.write_text('{"sandbox": {"enabled": false}}')
+    assert trusted_settings(Home(home), str(folder), NOBODY, user).settings.sandbox.enabled is False
+    monkeypatch.setenv("PERDURE_CALL", "1")
+    assert str(own) not in {layer.file for layer in trusted_settings(Home(home), str(folder), NOBODY, user).layers}
