@@ -1,10 +1,11 @@
 """Puts what a session is given into the object store: prompts and settings."""
 
-import re
+import os
 from collections.abc import Mapping
 
 from activities.stores.environments import keep_environment
 from activities.stores.home import Home
+from activities.stores.maskers import Maskers
 from activities.stores.objects import ObjectStore, open_store
 from workflows.contracts.errors import UsageError
 from workflows.contracts.messages import clean
@@ -14,17 +15,16 @@ from workflows.contracts.transcript import canonical
 
 MOST_PROMPT_BYTES = 10_000_000
 TITLE_LENGTH = 80
-_SECRETS = re.compile(
-    r"sk-[\w-]{16,}|gh[pousr]_\w{20,}|github_pat_\w{20,}|AKIA[0-9A-Z]{12,}|xox[abeprs]-[\w-]{10,}|glpat-[\w-]{16,}"
-    r"|eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*|(?i:(?<=password[=: ])|(?<=token[=: ])|(?<=secret[=: ]))[^\s\"']{6,}"
-)
 
 
 class Sender:
     """Writes to the store that this home's sessions use."""
 
     def __init__(self, home: Home) -> None:
+        self.hidden: tuple[str, ...] = ()
+        """Kinds of the secrets that the newest prompt held; they are masked in what is kept and sent."""
         self._home = home
+        self._masker = Maskers(home, os.environ).of("")
         self._store: ObjectStore = open_store(home.store_url())
 
     async def store_id(self) -> str:
@@ -32,29 +32,43 @@ class Sender:
         return await self._store.store_id()
 
     async def prompt(self, text: str, request: str) -> Prompt:
-        """Keep a prompt; UsageError when it is blank or over 10 MB."""
+        """Keep a prompt, its secrets masked; UsageError when it is blank or over 10 MB."""
         text = clean(text)
-        data = text.encode()
         if not text.strip():
             raise UsageError("The prompt is empty: say what is to be done.")
-        if len(data) > MOST_PROMPT_BYTES:
-            raise UsageError(
-                f"The prompt has {len(data) / 1e6:.1f} MB; 10 MB are the most. Put it into a file instead."
-            )
-        return Prompt(request=request, digest=await self._store.put(data), title=title_of(text))
+        if (size := len(text.encode())) > MOST_PROMPT_BYTES:
+            raise UsageError(f"The prompt has {size / 1e6:.1f} MB; 10 MB are the most. Put it into a file instead.")
+        masked = self._masker.mask(text)
+        self.hidden = tuple(dict.fromkeys(secret.kind for secret in masked.found))
+        digest = await self._store.put(masked.text.encode())
+        return Prompt(request=request, digest=digest, title=title_of(masked.text))
+
+    def title(self, text: str) -> str:
+        """A title that the person gave, its secrets masked."""
+        return title_of(self._masker.text(text))
+
+    def notice(self) -> str:
+        """What is told of the secrets in the newest prompt; empty when there were none."""
+        if not self.hidden:
+            return ""
+        return (
+            f"Your prompt holds what looks like a secret ({', '.join(self.hidden)}). It is masked: neither the model "
+            "nor what is kept of the session has it. To let a command use it, put it into a file or a variable."
+        )
 
     def environment(self, session: str, environment: Mapping[str, str]) -> None:
         """Keep what the session's commands shall find in their environment, on this host alone and without keys."""
         keep_environment(self._home, session, environment)
 
     async def settings(self, settings: SessionSettings) -> str:
-        """Keep settings; their digest."""
-        return await self._store.put(canonical(settings.model_dump(mode="json")))
+        """Keep settings; their digest. Secrets in words for the model are masked."""
+        words = {name: self._masker.text(getattr(settings, name)) for name in ("system_prompt", "append_system_prompt")}
+        return await self._store.put(canonical(settings.model_copy(update=words).model_dump(mode="json")))
 
 
 def title_of(text: str) -> str:
-    """The first words, at most 80 characters, without what looks like a secret."""
-    # A few times the length, so that a secret that begins before the cut is seen whole.
+    """The first words of a masked text, at most 80 characters."""
+    # Some more of it at first: what cannot be printed is taken out.
     line = " ".join(text[: TITLE_LENGTH * 8].split())
-    masked = "".join(letter for letter in _SECRETS.sub("***", line) if letter.isprintable())
-    return masked if len(masked) <= TITLE_LENGTH else masked[: TITLE_LENGTH - 1].rstrip() + "…"
+    seen = "".join(letter for letter in line if letter.isprintable())
+    return seen if len(seen) <= TITLE_LENGTH else seen[: TITLE_LENGTH - 1].rstrip() + "…"

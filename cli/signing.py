@@ -5,6 +5,7 @@ import os
 import secrets
 
 from worker.engine import Home
+from worker.hidden import hidden
 from worker.person_key import public_key, signature
 from workflows.contracts.permissions import Answer, Approval, Chosen, Mode, answer_bytes, signed_bytes
 from workflows.contracts.session import Close, SetMode
@@ -42,7 +43,7 @@ def signed_answer(  # noqa: PLR0913 - all that a person may say with one answer
         approval=approval.id,
         digest=approval.digest,
         allow=allow,
-        text=text,
+        text=hidden(home, session, text),
         by=as_person(),
         content=approval.content,
         chosen=chosen,
@@ -53,7 +54,7 @@ def signed_answer(  # noqa: PLR0913 - all that a person may say with one answer
 
 def signed_close(home: Home, session: str, reason: str) -> Close:
     """An end of the session."""
-    close = Close(request=new_request(), reason=reason, by=as_person())
+    close = Close(request=new_request(), reason=hidden(home, session, reason), by=as_person())
     said = signed_bytes(session, "close", close.request, close.reason, close.by)
     return close.model_copy(update={"signature": signature(home, said)})
 

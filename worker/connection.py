@@ -1,12 +1,14 @@
 """How to reach the server: an address becomes a connected client that speaks our payload format."""
 
 import asyncio
+from dataclasses import replace
 
 from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest
 from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.service import RPCError, RPCStatusCode
 
+from worker.hidden import MaskedFailures
 from worker.target import Target, resolve_address
 from workflows.contracts.errors import EngineUnreachable, KeyRefused, UsageError, UserError
 
@@ -31,7 +33,7 @@ async def connect(target: Target, identity: str | None = None) -> Client:
                 tls=target.tls,
                 rpc_metadata=dict(target.metadata),
                 identity=identity,
-                data_converter=CONVERTER,
+                data_converter=replace(CONVERTER, failure_converter_class=MaskedFailures),
             )
             if not target.is_embedded:
                 await _check_namespace(client, target)

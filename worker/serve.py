@@ -22,6 +22,7 @@ from activities.world import World
 from worker.assemble import make_workers, make_world
 from worker.connection import connect, resolve_address
 from worker.health import announce_ready, withdraw, worker_lock
+from worker.hidden import log_masked
 from worker.leftovers import give_back, give_back_unnoted
 from worker.model_keys import ModelEnvironment
 from worker.orphans import end_orphans, forget_closed
@@ -46,7 +47,7 @@ _SERVER_PAUSE = 0.1
 
 def main() -> int:
     """Run the worker of this PERDURE_HOME, and another one whenever it is killed; the exit code."""
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    log_masked()
     return Keeper().keep(_work)
 
 

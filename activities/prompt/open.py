@@ -43,7 +43,7 @@ async def open_session(world: World, request: OpenRequest, tools: tuple[ToolSpec
         cwd=str(folder),
         host=request.host,
         settings=settings,
-        system=_system(settings, folder, request.at),
+        system=tuple(map(world.masker(request.session).text, _system(settings, folder, request.at))),
         tools=pool(tools, settings),
         hooks=hooks,
     )

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from cli.commands.attending import FORMATS, Attended, attend
+from cli.commands.attending import FORMATS, Attended, attend, say
 from cli.commands.choices import Choices, folder_of, prompt_of
 from cli.commands.sessions import Session
 from cli.commands.starting import Start, keep_key, start_and_watch
@@ -146,7 +146,10 @@ async def _send(word: str, text: str, output: str, *, detach: bool, partial: boo
         # The key of the session's endpoint may be another one by now.
         keep_key(home, os.environ)
     request = new_request()
-    kept = await Sender(home).prompt(text, request)
+    sender = Sender(home)
+    kept = await sender.prompt(text, request)
+    if told := sender.notice():
+        say(told)
     taken = await sessions.submit(session, Submit(request=request, digest=kept.digest, title=kept.title))
     if detach:
         print(json_line({"session_id": session, "turn": taken.turn}) if output else session)

@@ -14,7 +14,7 @@ from cli.commands.from_files import Asking, trusted_settings, variables, with_fi
 from cli.display.results import json_line
 from cli.gateway import open_sessions
 from cli.person import is_agents_command
-from cli.sender import Sender, title_of
+from cli.sender import Sender
 from cli.signing import new_request, public_key
 from worker import engine, model_keys
 from worker.engine import Home
@@ -88,7 +88,9 @@ async def start_and_watch(start: Start, environment: Mapping[str, str] = os.envi
     sender = Sender(home)
     sender.environment(start.session, variables(files, environment))
     prompt = await sender.prompt(start.prompt, new_request())
-    prompt = prompt.model_copy(update={"title": start.title or prompt.title})
+    prompt = prompt.model_copy(update={"title": sender.title(start.title) or prompt.title})
+    if told := sender.notice():
+        say(told)
     host = home.host()
     given = SessionInput(
         session=start.session, cwd=start.folder, host=host.id, host_name=host.name, store=await sender.store_id(),
@@ -107,13 +109,13 @@ async def start_and_watch(start: Start, environment: Mapping[str, str] = os.envi
 
 
 def _named(start: Start) -> Start:
-    """The same with id and title, checked."""
+    """The same with an id, checked."""
     session = start.session or "".join(secrets.choice(ID_LETTERS) for _ in range(8))
     if not is_session_id(session):
         raise UsageError(
             f"{session!r} can be no session id: lower-case letters, digits and dashes, at most 63, no dash first."
         )
-    return replace(start, session=session, title=title_of(start.title))
+    return replace(start, session=session)
 
 
 def keep_key(home: Home, environment: Mapping[str, str]) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from activities.stores.digests import digest_of
+from activities.stores.vault import Vault
 from activities.tools.multi_edit import MultiEdit
 from activities.tools.read import Read
 from activities.world import World
@@ -41,7 +42,7 @@ async def test_each_edit_is_made_in_what_the_one_before_it_left(world: World, fi
     assert "3 of 3 edits made" in text_of(outcome)
     (effect,) = outcome.effects
     assert effect.before == digest_of(b"one\r\ntwo\r\nthree\r\n")
-    assert await world.store.get(effect.before_object) == b"one\r\ntwo\r\nthree\r\n"
+    assert Vault(world.home).unlock(await world.store.get(effect.before_object)) == b"one\r\ntwo\r\nthree\r\n"
 
 
 @pytest.mark.parametrize(
