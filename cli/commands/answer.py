@@ -92,7 +92,7 @@ def _one(question: Question, pick: str, words: list[str]) -> Chosen:
             raise UsageError(f"{question.question} has no option {part!r}: choose of {options}, or other.")
     if len(numbers) > 1 and not question.several:
         raise UsageError(f"{question.question} takes one option, not {len(numbers)}.")
-    return Chosen(options=tuple(dict.fromkeys(numbers)))
+    return Chosen(options=tuple(sorted(set(numbers))))
 
 
 def _dialogue(questions: tuple[Question, ...]) -> tuple[Chosen, ...]:

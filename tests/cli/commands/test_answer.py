@@ -1,11 +1,15 @@
 """A person answers what an agent asks: by flags, by keys where it is shown, and never the agent itself."""
 
+import asyncio
 from typing import Any
 
 import pytest
 
+from cli.reader import Reader
 from tests.cli.commands.test_approvals import on_terminal
 from tests.fakes.command_line import Cli
+from workflows.contracts.messages import Text
+from workflows.contracts.transcript import OutcomeBody
 
 pytestmark = [pytest.mark.journey, pytest.mark.timeout(180)]
 
@@ -27,6 +31,14 @@ def asking(cli: Cli, session: str, *questions: dict[str, Any]) -> None:
     cli.await_question(session)
 
 
+def results(cli: Cli, session: str) -> str:
+    """What the model was shown of its calls."""
+    head = cli.json("show", session, "--json")["snapshot"]["state"]["head"]
+    entries = asyncio.run(Reader(cli.home).entries(head))
+    outcomes = [entry.body for entry in entries if isinstance(entry.body, OutcomeBody)]
+    return "\n".join(part.text for body in outcomes for part in body.content if isinstance(part, Text))
+
+
 def test_questions_are_listed_with_their_options_and_answered_by_number_label_and_words(cli: Cli) -> None:
     asking(cli, "colours", COLOUR, USES)
     listed = cli("approvals").stdout
@@ -40,8 +52,7 @@ def test_questions_are_listed_with_their_options_and_answered_by_number_label_an
     said = cli("answer", "colours", "--choose", "other", "--text", "Green", "--choose", "sea,1")
     assert said.returncode == 0, said.stderr
     cli.await_state("colours", "idle")
-    told = cli("audit", "colours", "--json").stdout
-    assert "Green" in told
+    assert 'Which colour? "Green"\n- For what? Sky, Sea' in results(cli, "colours")
     assert cli("answer", "colours", "--text", "again").returncode == 2
 
 
@@ -59,9 +70,7 @@ def test_keys_answer_where_the_questions_are_shown(cli: Cli) -> None:
     (session,) = [one["id"] for one in cli.json("ls", "--json") if one["title"] == "go" and one["state"] != "closed"][
         :1
     ]
-    told = cli("audit", session, "--json").stdout
-    assert "Blue" in told
-    assert "Sky, Eyes" in told
+    assert "Which colour? Blue\n- For what? Sky, Eyes" in results(cli, session)
 
 
 def test_an_agents_command_cannot_answer(cli: Cli) -> None:
