@@ -19,7 +19,6 @@ from workflows.contracts.permissions import Mode, Source
 from workflows.contracts.sandbox import SandboxSettings
 from workflows.contracts.settings import MODEL_ALIASES, SessionSettings
 from workflows.contracts.settings_files import FolderTrust, LoadedSettings, SandboxKeys, SettingsValue
-from workflows.core.settings_parse import STRANGE
 
 MOST_NAMED = 3
 """Things that one line names; `perdure settings` shows all."""
@@ -83,7 +82,7 @@ def _agreed(home: Home, folder: FolderTrust, asking: Asking) -> bool:
 def _say_problems(loaded: LoadedSettings) -> None:
     if loaded.broken:
         say(f"Every call will be refused until this is mended: {one_line(loaded.broken)}")
-    others = [problem for problem in loaded.problems if problem != loaded.broken and STRANGE not in problem]
+    others = [problem for problem in loaded.problems if problem != loaded.broken]
     for problem in others[:MOST_NAMED]:
         say(f"Settings: {one_line(problem)}")
     if len(others) > MOST_NAMED:

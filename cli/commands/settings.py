@@ -45,6 +45,8 @@ def _show(loaded: LoadedSettings) -> None:
             print(f"To have what is untrusted count: perdure trust {folder.root}")
     for problem in loaded.problems:
         typer.echo(f"Warning: {one_line(problem)}", err=True)
+    for hint in loaded.hints:
+        typer.echo(f"Note: {one_line(hint)}", err=True)
     if loaded.broken:
         typer.echo(f"Every call is refused until this is mended: {one_line(loaded.broken)}", err=True)
 
@@ -61,5 +63,6 @@ def _as_json(loaded: LoadedSettings) -> dict[str, object]:
         ],
         "folders": [folder.model_dump(mode="json") for folder in loaded.folders],
         "problems": [*loaded.problems],
+        "hints": [*loaded.hints],
         "broken": loaded.broken,
     }  # fmt: skip

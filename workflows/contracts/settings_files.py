@@ -127,6 +127,8 @@ class SettingsLayer(Contract):
     values: tuple[SettingsValue, ...] = ()
     problems: tuple[str, ...] = ()
     """What is wrong with it, a line each, with the file's name."""
+    hints: tuple[str, ...] = ()
+    """What a person may want to know of it, a line each; nothing that must be mended."""
     broken: str = ""
     """Why its deny or ask rules cannot be known: then nothing may run."""
 
@@ -155,6 +157,7 @@ class LoadedSettings(Contract):
     folders: tuple[FolderTrust, ...] = ()
     """Each folder whose own files were looked for."""
     problems: tuple[str, ...] = ()
+    hints: tuple[str, ...] = ()
     broken: str = ""
 
     def counting(self, key: str) -> tuple[SettingsValue, ...]:

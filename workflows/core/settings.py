@@ -50,6 +50,7 @@ def merge(
         settings=_settings(every),
         folders=folders,
         problems=tuple(problems),
+        hints=tuple(hint for layer in ordered for hint in layer.hints),
         broken=next((layer.broken for layer in ordered if layer.broken), ""),
     )
 

@@ -8,13 +8,11 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from workflows.contracts.permissions import Source
+from workflows.contracts.permissions import Decision, Source
 from workflows.contracts.settings_files import SettingsLayer, SettingsValue
 from workflows.contracts.transcript import canonical, digest_of
+from workflows.core.permission_rules import problem
 from workflows.core.settings_keys import ALIASES, GROUPS, KEYS, REFUSED, WITHOUT_EFFECT, Key, Kind, may_be_name, misfit
-
-STRANGE = "without effect here"
-"""Said of keys that other programs read; nothing to be mended."""
 
 FOLDER_SOURCES = frozenset({Source.LOCAL, Source.PROJECT})
 """Sources whose files come with a folder, whoever made it."""
@@ -39,6 +37,7 @@ class _Reading:
     problems: list[str] = field(default_factory=list)
     broken: str = ""
     strange: list[str] = field(default_factory=list)
+    hints: list[str] = field(default_factory=list)
 
     def problem(self, text: str, *, closes: bool = False) -> None:
         """Note what is wrong; `closes` when something that restricts is lost by it."""
@@ -77,10 +76,10 @@ def read_layer(data: bytes, source: Source, file: str, root: str = "", *, closes
         for key, value in _keys(reading, held):
             _take(reading, key, value)
         if reading.strange:
-            reading.problem(f"{STRANGE}: {', '.join(sorted(reading.strange))}")
+            reading.hints.append(f"{file}: without effect here: {', '.join(sorted(reading.strange))}")
     return SettingsLayer(
         source=source, file=file, root=root, values=tuple(reading.values), problems=tuple(reading.problems),
-        broken=reading.broken,
+        hints=tuple(reading.hints), broken=reading.broken,
     )  # fmt: skip
 
 
@@ -177,6 +176,8 @@ def _take_list(reading: _Reading, key: str, known: Key, value: JsonValue) -> Non
             reading.problem(f"{shown} in {key} {wrong}", closes=known.restricts)
         else:
             reading.value(key, known, item)
+            if known.kind == Kind.RULES and (hint := problem(str(item), Decision(key.rpartition(".")[2]))):
+                reading.hints.append(f"{reading.file}: {hint}")
 
 
 def _take_object(reading: _Reading, key: str, known: Key, value: JsonValue) -> None:

@@ -46,7 +46,14 @@ def test_a_misspelt_key_that_restricts_closes_everything() -> None:
 
 def test_keys_of_other_programs_are_told_in_one_line() -> None:
     read = layer({"statusLine": {}, "cleanupPeriodDays": 3, "$schema": "x"})
-    assert read.problems == ("/f.json: without effect here: $schema, cleanupPeriodDays, statusLine",)
+    assert read.hints == ("/f.json: without effect here: $schema, cleanupPeriodDays, statusLine",)
+    assert read.problems == ()
+
+
+def test_a_rule_that_means_something_else_than_it_seems_is_explained() -> None:
+    read = layer({"permissions": {"deny": ["Bash(ls*)"], "allow": ["Write(src/**)"]}})
+    assert [hint.partition(": ")[2][:12] for hint in read.hints] == ["'Bash(ls*)' ", "'Write(src/*"]
+    assert (len(read.values), read.problems, read.broken) == (2, (), "")
 
 
 def test_a_program_that_gives_a_key_is_not_run_and_the_person_is_told_what_to_do() -> None:
