@@ -9,6 +9,7 @@ from pathlib import Path
 from activities.settings.load import load_settings
 from activities.settings.places import Places, roots_of
 from activities.settings.policy import current_policy, policy_of
+from activities.settings.scripts import exposed_scripts
 from activities.settings.trust import put_record, records, revoke
 from activities.stores.environments import without_keys
 from activities.stores.home import Home
@@ -33,7 +34,8 @@ __all__ = [
 
 def loaded_settings(home: Home, folder: str, environment: Mapping[str, str] = os.environ) -> LoadedSettings:
     """Every settings file of the folder, merged, as a worker of this home sees them now."""
-    return load_settings(Places.from_environment(home, environment), Path(folder))
+    loaded = load_settings(Places.from_environment(home, environment), Path(folder))
+    return loaded.model_copy(update={"hints": (*loaded.hints, *exposed_scripts(loaded))})
 
 
 def trust(home: Home, folder: FolderTrust, by: str) -> TrustRecord:

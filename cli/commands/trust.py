@@ -52,8 +52,8 @@ def trust(
         [line for one in now.folders for line in _lines(now, one)], {"trusted": [*map(_as_json, now.folders)]},
         as_json=as_json,
     )  # fmt: skip
-    for problem in now.problems:
-        typer.echo(f"Settings: {one_line(problem)}", err=True)
+    for text in (*now.problems, *now.hints):
+        typer.echo(f"Settings: {one_line(text)}", err=True)
 
 
 def _list(home: Home, *, as_json: bool) -> None:
