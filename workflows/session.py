@@ -33,6 +33,7 @@ from workflows.core.phase import phase_of
 from workflows.core.signatures import is_signed
 from workflows.steps.calls import failure_of, nobody_came, start, was_cancelled
 from workflows.steps.directives import end_tasks
+from workflows.steps.hooks import session_ends, session_started
 from workflows.steps.running import Running, now
 from workflows.steps.turn import end_turn, take_step, write
 
@@ -127,8 +128,9 @@ class SessionWorkflow:
             if self._running.is_stopped():
                 return
             raise opened
-        update = {"context": opened.context, "head": opened.head}
+        update = {"context": opened.context, "head": opened.head, "hooks": opened.hooks}
         self._running.state = self._running.state.model_copy(update=update)
+        await session_started(self._running)
 
     def _is_full(self) -> bool:
         info = workflow.info()
@@ -180,6 +182,7 @@ class SessionWorkflow:
             await end_turn(running, TurnEnd.INTERRUPTED)
         left = await end_tasks(running) if running.state.tasks else ()
         reason = running.state.close_reason or ("cancelled" if running.is_cancelled else "done")
+        await session_ends(running, reason)
         request = SettleRequest(
             session=self._given.session,
             head=running.state.head,

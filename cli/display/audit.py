@@ -1,6 +1,8 @@
 """An audit as text: what counts first, then one block a step, then what was verified."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+
+from pydantic import JsonValue
 
 from cli.display.cells import one_line
 from cli.display.theme import Theme
@@ -21,6 +23,11 @@ _CRASHES = {
     "attached": "a crash hit it: the command ran on and was found again",
     "repeated": "a crash hit it: it was repeated, which is harmless",
     "unknown": "a crash hit it: whether it happened is not known",
+}
+_HOOK_CRASHES = {
+    "found": "a worker died, and its answer was found again",
+    "attached": "a worker died while it ran, and it was joined",
+    "repeated": "a worker died while it was asked, and it was asked again",
 }
 _INDENT = " " * 14
 
@@ -57,6 +64,8 @@ def step_rows(step: Step, theme: Theme) -> Iterator[str]:
             yield _first(step, "notice", theme, step.what.replace("_", " ") + (f": {text}" if text else ""))
             if step.what == "archived_history":
                 yield theme.paint("dim", f"{_INDENT}history {str(step.data.get('history', ''))[:SHORT]}")
+            elif step.what == "hooks" and isinstance(hooks := step.data.get("hooks"), list):
+                yield from _hook_rows(hooks, theme)
             elif end := step.data.get("end"):
                 yield theme.paint("dim", f"{_INDENT}turn {step.data.get('turn', '')} ended: {end}")
         case DamagedStep():
@@ -95,9 +104,30 @@ def _call_rows(step: CallStep, theme: Theme) -> Iterator[str]:
     )
     if step.crash:
         yield theme.paint("warning", f"{_INDENT}{_CRASHES.get(step.crash, step.crash)}")
+    if step.updated_input:
+        yield theme.paint("warning", f"{_INDENT}a hook changed its input to {one_line(step.updated_input)}")
+    yield from _hook_rows(step.hooks, theme)
     for effect in step.effects:
         change = f"  {_change(effect['before'], effect['after'])}" if effect["after"] else ""
         yield theme.paint("dim", f"{_INDENT}{effect['kind']} {one_line(effect['path'])}{change}")
+
+
+def _hook_rows(hooks: Iterable[JsonValue], theme: Theme) -> Iterator[str]:
+    """One row a hook: which, from where, what it decided, and what went wrong with it."""
+    for hook in hooks:
+        if not isinstance(hook, dict):
+            continue
+        told = {name: one_line(str(hook.get(name, ""))) for name in ("event", "hook", "source", "text")}
+        failed = f", failed ({hook['failure']})" if hook.get("failure") else ""
+        decision = hook.get("decision") or "decided nothing"
+        ended = f", exit {hook['exit']}" if hook.get("exit") is not None else ""
+        seconds = hook.get("seconds")
+        took = _took(float(seconds)) if isinstance(seconds, int | float) else ""
+        crash = f"; {_HOOK_CRASHES.get(str(hook['crash']), hook['crash'])}" if hook.get("crash") else ""
+        row = f"{_INDENT}{told['event']} hook {told['hook']} ({told['source'] or 'of the session'}): {decision}"
+        yield theme.paint("error" if failed else "dim", f"{row}{failed}{ended}{took}{crash}")
+        if told["text"]:
+            yield theme.paint("dim", f"{_INDENT}  {told['text'][:200]}")
 
 
 def _change(before: str, after: str) -> str:

@@ -17,6 +17,7 @@ EXIT_CODES: dict[TurnEnd, int] = {
     TurnEnd.EMPTY: ExitCode.FAILED,
     TurnEnd.FAILED: ExitCode.FAILED,
     TurnEnd.DENIED: ExitCode.DENIED,
+    TurnEnd.HOOK: ExitCode.DENIED,
     TurnEnd.EXCHANGES: ExitCode.LIMIT,
     TurnEnd.BUDGET: ExitCode.BUDGET,
     TurnEnd.UNAUTHORIZED: ExitCode.KEY_REFUSED,
@@ -36,6 +37,7 @@ FAILED = "error_during_execution"
 _SAID = {
     TurnEnd.EMPTY: "the model gave an empty answer",
     TurnEnd.DENIED: "a call was denied; allow it by a rule, a mode or an approval",
+    TurnEnd.HOOK: "a hook ended the turn",
     TurnEnd.EXCHANGES: "the limit of exchanges was reached (--max-turns)",
     TurnEnd.BUDGET: "the budget was used up (--max-budget-usd)",
     TurnEnd.INTERRUPTED: "the turn was interrupted",

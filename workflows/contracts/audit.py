@@ -106,6 +106,10 @@ class CallStep:
     result: str
     """Digest of the whole result: of its object when it has one, else of its canonical JSON."""
     size: int
+    hooks: list[dict[str, JsonValue]] = field(default_factory=list)
+    """Every hook that ran for it: event, hook, source, decision, exit, seconds, text, failure, crash."""
+    updated_input: str = ""
+    """At most 200 characters of what a hook put in the place of its input."""
     kind: Literal["call"] = "call"
 
 

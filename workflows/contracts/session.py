@@ -27,6 +27,7 @@ class TurnEnd(StrEnum):
     OUTPUT_CAP = "output_cap"
     TOO_LONG = "prompt_too_long"
     INTERRUPTED = "interrupted"
+    HOOK = "stopped_by_hook"
 
 
 class Prompt(Contract):

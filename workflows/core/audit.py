@@ -197,6 +197,8 @@ def _call(reader: _Reader, line: Line, entry: Entry, body: OutcomeBody) -> CallS
         ],
         result=body.full or digest_of(canonical(content)),
         size=body.size or sum(len(block.text.encode()) for block in body.content if isinstance(block, Text)),
+        hooks=[record.model_dump(mode="json") for record in body.hooks],
+        updated_input="" if body.updated_input is None else short(canonical(body.updated_input).decode()),
     )
 
 

@@ -182,6 +182,13 @@ def call_digest(use: ToolUse) -> str:
     return digest_of(canonical({"tool": use.name, "input": use.input}))
 
 
+def bound_digest(body: OutcomeBody) -> str:
+    """What an answer is bound to: the input that a hook put in its place, where one did."""
+    if body.updated_input is None:
+        return body.digest
+    return digest_of(canonical({"tool": body.tool, "input": body.updated_input}))
+
+
 def check_signatures(session: str, lines: Sequence[Line], runs: Sequence[RunFacts] = ()) -> Iterator[Problem]:
     """Each answer of a person is signed by the session's key, for exactly the call that it allowed or denied."""
     key = public_key_of(lines)
@@ -197,7 +204,7 @@ def check_signatures(session: str, lines: Sequence[Line], runs: Sequence[RunFact
         if state in {"unsigned", "invalid"}:
             yield Problem(session, line.n, line.digest, f"{where} is {state}: no person of this session gave it")
         if body.answer and (body.answer.digest, body.answer.approval) != (
-            body.digest,
+            bound_digest(body),
             f"{body.exchange}.{body.place}",
         ):
             yield Problem(session, line.n, line.digest, f"{where} was given for another call")

@@ -20,6 +20,9 @@ from workflows.core.directives import apply, told
 from workflows.core.recovery import after_reply
 from workflows.core.tool_batches import next_batch
 
+MOST_KEPT_GOING = 8
+"""Times in one turn that hooks may keep it from ending (spec 09 B)."""
+
 
 @dataclass(frozen=True)
 class Rest:
@@ -177,7 +180,21 @@ def ran(state: SessionState, place: int, done: ToolDone) -> SessionState:
     has_worked = done.status == CallStatus.OK
     turn = _of(state).model_copy(update={"denied": denied or (_of(state).denied and not has_worked)})
     state = state.model_copy(update={"turn": turn, "totals": counted, "cwd": done.cwd or state.cwd})
-    return reduce(apply, done.directives, state)
+    state = reduce(apply, done.directives, state)
+    return failed(state, TurnEnd.HOOK, done.stop) if done.stop else state
+
+
+def erased(state: SessionState, why: str) -> SessionState:
+    """The turn's prompt was refused: it is written nowhere, and the turn ends."""
+    state = failed(state, TurnEnd.HOOK, why)
+    return state.model_copy(update={"turn": _of(state).model_copy(update={"prompt": ""})})
+
+
+def kept_going(state: SessionState, words: str) -> SessionState:
+    """The turn goes on, though the model had nothing more to do."""
+    turn = _of(state)
+    changed = {"answered": False, "hidden": words, "kept_going": turn.kept_going + 1}
+    return state.model_copy(update={"turn": turn.model_copy(update=changed)})
 
 
 def waiting(turn: Turn) -> tuple[str, ...]:

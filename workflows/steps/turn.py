@@ -20,6 +20,7 @@ from workflows.core.turn import (
     next_step,
 )
 from workflows.steps.calls import call, failure_of, was_cancelled
+from workflows.steps.hooks import batch_done, keeps_going, prompt_submitted
 from workflows.steps.model import ask_model
 from workflows.steps.running import Running, now
 from workflows.steps.tools import run_tools
@@ -36,16 +37,19 @@ async def take_step(running: Running) -> bool:
             await running.wait()
         case StartTurn():
             running.state = turns.started(running.state)
+            await prompt_submitted(running)
         case AskModel():
             await ask_model(running)
         case RunTools(places=places):
             await run_tools(running, places)
+            await batch_done(running)
         case AwaitApproval():
             running.waits_for("waiting for approval")
             await running.wait()
             running.waits_for("")
         case EndTurn(end=end):
-            await end_turn(running, end)
+            if not await keeps_going(running, end):
+                await end_turn(running, end)
         case NoteModes():
             await _note_modes(running)
         case CloseSession():
