@@ -103,6 +103,11 @@ class Home:
         """The plan file of a session."""
         return self.plans / f"{session}.md"
 
+    @property
+    def web(self) -> Path:
+        """Pages fetched a short while ago."""
+        return self.root / "web"
+
     def ensure(self) -> None:
         """Create the folders and see that they can be written; a UserError of one line otherwise."""
         make_folder(self.root)

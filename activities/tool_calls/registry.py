@@ -12,6 +12,7 @@ from activities.tools.multi_edit import MultiEdit
 from activities.tools.notebook_edit import NotebookEdit
 from activities.tools.read import Read
 from activities.tools.todo_write import TodoWrite
+from activities.tools.web_fetch import WebFetch
 from activities.tools.write import Write
 
 TOOLS: tuple[AnyTool, ...] = (
@@ -26,6 +27,7 @@ TOOLS: tuple[AnyTool, ...] = (
     NotebookEdit(),
     Read(),
     TodoWrite(),
+    WebFetch(),
     Write(),
 )
 """Sorted by name: the order in which the model sees them, part of the cached prefix."""
