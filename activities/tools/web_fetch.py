@@ -83,9 +83,16 @@ async def _page(call: Call, url: str) -> WebPage:
     if (kept := await asyncio.to_thread(cache.find, name)) is not None:
         return kept
     page = await fetch_page(url, Reach(web.allow_private_hosts, call.world.home.engine / "engine.json"))
+    page = await asyncio.to_thread(_masked, call, page)
     if page.status < 400:
         await asyncio.to_thread(cache.keep, name, page)
     return page
+
+
+def _masked(call: Call, page: WebPage) -> WebPage:
+    """The page without secrets: it is kept in a file, and perhaps sent to a small model."""
+    masker = call.world.masker(call.session)
+    return page.model_copy(update={"url": masker.text(page.url), "text": masker.text(page.text)})
 
 
 async def _shown(call: Call, given: Input, page: WebPage, facts: dict[str, JsonValue]) -> ToolOutcome:

@@ -124,6 +124,14 @@ async def test_a_page_is_not_fetched_again_before_a_quarter_of_an_hour(world: Wo
         assert len(web.asked) == 2
 
 
+async def test_a_secret_of_a_page_is_kept_nowhere(world: World, tmp_path: Path) -> None:
+    secret = "ghp_" + "a1B2c3D4" * 4 + "e5F6"
+    with site(a=Served(f"token = '{secret}'".encode(), "text/plain")) as web:
+        told = await fetch(world, tmp_path, web.url("/a"))
+    assert secret not in text_of(told)
+    assert not any(secret.encode() in file.read_bytes() for file in world.home.web.iterdir())
+
+
 def test_the_cache_keeps_no_more_than_its_bounds(tmp_path: Path) -> None:
     cache = WebCache(tmp_path / "web")
     for number in range(9):
