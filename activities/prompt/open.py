@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from activities.hooks.moment import moments_of
 from activities.hooks.snapshot import frozen
 from activities.prompt.segments import STATIC, surroundings
+from activities.safety.sandbox.hold import sandbox_told
 from activities.settings.opening import hooks_of, settings_of, told
 from activities.stores.index import note_head
 from activities.world import World
@@ -57,7 +58,7 @@ async def open_session(world: World, request: OpenRequest, tools: tuple[ToolSpec
             "host": request.host,
             "store": request.store,
             "public_key": request.public_key,
-            "sandbox": "none",
+            "sandbox": await sandbox_told(world, settings.sandbox),
             **told(files),
             "hooks": [f"{rule.event}: {rule.label} ({rule.source})" for rule in hooks[:_TOLD]],
             "hook_problems": [problem[:300] for problem in problems[:_TOLD]],

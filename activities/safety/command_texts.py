@@ -3,6 +3,7 @@
 import asyncio
 import re
 import shlex
+from collections.abc import Sequence
 from itertools import dropwhile
 from pathlib import Path
 
@@ -31,8 +32,10 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=.*", re.DOTALL)
 _LINE_ENDS = re.compile(rb"\r\n?")
 
 
-async def outcome_of(call: Call, command: str, spec: CommandSpec, end: CommandEnd) -> ToolOutcome:
-    """Output, ending and effects of a command that ended."""
+async def outcome_of(
+    call: Call, command: str, spec: CommandSpec, end: CommandEnd, notes: Sequence[str] = ()
+) -> ToolOutcome:
+    """Output, ending and effects of a command that ended; `notes` are lines about how it was run."""
     failed = is_failure(command, end)
     limit = SHOWN_FAILED if failed else SHOWN_OK
     folder = call.record.folder
@@ -42,7 +45,7 @@ async def outcome_of(call: Call, command: str, spec: CommandSpec, end: CommandEn
     full = "" if is_whole else await _stored(call, data)
     shown = readable(data) if is_whole else _shown(data, limit, full, end)
     cwd, moved = _moved(call, end)
-    words = [shown, *_endings(end, spec), moved]
+    words = [shown, *_endings(end, spec), *map(clean, notes), moved]
     return ToolOutcome(
         content=(Text(text="\n".join(word for word in words if word) or "(no output)"),),
         is_error=failed,
@@ -161,7 +164,7 @@ def _endings(end: CommandEnd, spec: CommandSpec) -> list[str]:
     told = {
         EndKind.EXITED: f"[exit code {end.exit_code}]" if end.exit_code else "",
         EndKind.SIGNAL: f"[ended by signal {end.signal}]",
-        EndKind.DEADLINE: f"[ended after {spec.deadline:g} s, its time limit; what it printed so far is above]",
+        EndKind.DEADLINE: f"[ended after {spec.deadline or 0:g} s, its time limit; what it printed so far is above]",
         EndKind.SILENCE: f"[ended after {spec.silence or 0:g} s without output]",
         EndKind.CANCELLED: "[interrupted by the person; what it printed so far is above]"
         if end.is_started

@@ -1,16 +1,19 @@
 """Bash: run a command."""
 
+import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 from pydantic import Field
 
 from activities.processes.attach import end_command, ended, is_running, run_command
-from activities.processes.command import CommandProgress, CommandSpec, shell
+from activities.processes.command import CommandEnd, CommandProgress, CommandSpec, shell
 from activities.processes.output import read_tail
 from activities.safety.command_texts import KEPT, outcome_of
 from activities.safety.environment import command_environment
 from activities.safety.own_acts import own_act_findings
 from activities.safety.paths import is_inside
+from activities.safety.sandbox.hold import Hold, hold, outside_findings
 from activities.tool import Call, Tool, ToolInput
 from workflows.contracts.errors import ToolError
 from workflows.contracts.permissions import Finding
@@ -27,6 +30,10 @@ class Input(ToolInput):
     command: str = Field(description="The command, as bash reads it.", min_length=1)
     timeout: int | None = Field(default=None, description="Milliseconds it may run, at most 600000.", ge=1)
     description: str = Field(default="", description="What it does, in five to ten words.")
+    dangerouslyDisableSandbox: bool = Field(  # noqa: N815 - the name that models know
+        default=False,
+        description="Ask a person to let it run outside the sandbox; only after the sandbox refused what it needs.",
+    )
 
 
 class Bash(Tool[Input]):
@@ -37,6 +44,9 @@ class Bash(Tool[Input]):
     - It may run for 120 seconds, or for `timeout` milliseconds (at most 600000); then it and all it started is ended.
       When the command returns, whatever it left running is ended too: nothing stays in the background.
     - Long output is shown by its beginning and its end; the note between names a `result:` that Read and Grep take.
+    - It runs in a sandbox: it may change the workspace and its own /tmp, which other tools do not see; the home folder
+      is hidden but for tools; only hosts that the person allowed are reached. What was refused is told in the result,
+      with the setting that would allow it: say so to the person, and do not try to get around it.
     - Prefer Read, Grep, Glob, Edit and Write to cat, grep, find and sed.
     """
 
@@ -51,7 +61,7 @@ class Bash(Tool[Input]):
         return " ".join(given.command.split())[:200]
 
     def findings(self, call: Call, given: Input) -> tuple[Finding, ...]:
-        return own_act_findings(call, given.command)
+        return (*own_act_findings(call, given.command), *_outside(call, given))
 
     async def run(self, call: Call, given: Input) -> ToolOutcome:
         folder = call.record.folder
@@ -68,22 +78,36 @@ class Bash(Tool[Input]):
         def tell(progress: CommandProgress) -> None:
             call.progress(read_tail(folder, PROGRESS_BYTES), progress.stored_bytes)
 
-        try:
-            end = await run_command(folder, spec, tell, call.world.start_runner)
-        except TimeoutError:
-            # Its runner may still come: whether it did is settled before anything is said of it.
-            settled = await end_command(folder)
-            if settled is None or not settled.is_started:
-                raise ToolError("The command could not be started in time. It did not run.") from None
-            end = settled
-        except OSError as error:
-            raise ToolError(f"The command could not be started: {error}. It did not run.") from error
-        return await outcome_of(call, given.command, spec, end)
+        async with hold(call, spec, given.command, is_outside=given.dangerouslyDisableSandbox) as held:
+            end = await _ended(call, held, tell)
+            if end.sandbox_error:
+                raise ToolError(f"The sandbox could not be started: {end.sandbox_error}. The command did not run.")
+            notes = await asyncio.to_thread(held.report, call, end)
+            told = await outcome_of(call, given.command, spec, end, notes)
+        return told.model_copy(update={"data": {**told.data, "sandbox": held.tier.name}})
 
     async def cancel(self, call: Call, given: Input) -> bool:
         await end_command(call.record.folder)
         # A runner that has told its end may live for a moment longer.
         return ended(call.record.folder) is not None or not is_running(call.record.folder)
+
+
+def _outside(call: Call, given: Input) -> tuple[Finding, ...]:
+    return outside_findings(call, given.command, is_outside=given.dangerouslyDisableSandbox)
+
+
+async def _ended(call: Call, held: Hold, tell: Callable[[CommandProgress], None]) -> CommandEnd:
+    """How the command ended. Raises ToolError when it never began."""
+    try:
+        return await run_command(call.record.folder, held.spec, tell, call.world.start_runner)
+    except TimeoutError:
+        # Its runner may still come: whether it did is settled before anything is said of it.
+        settled = await end_command(call.record.folder)
+        if settled is None or not settled.is_started:
+            raise ToolError("The command could not be started in time. It did not run.") from None
+        return settled
+    except OSError as error:
+        raise ToolError(f"The command could not be started: {error}. It did not run.") from error
 
 
 def _start_folder(call: Call) -> Path:

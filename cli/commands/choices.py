@@ -37,6 +37,7 @@ class Choices:
     unattended: str = ""
     detach: bool = False
     is_print: bool = False
+    no_sandbox: bool = False
 
     def scenario(self, environment: Mapping[str, str]) -> Path | None:
         """The scenario file that `--model rehearsal:FILE` names; UsageError when it is not there."""
@@ -114,7 +115,7 @@ class Choices:
 
     def gives_rights(self) -> bool:
         """Whether the session may do more than one that was started without flags."""
-        return bool(self.allowed_tools) or self.mode() in {Mode.ACCEPT_EDITS, Mode.AUTO, Mode.BYPASS}
+        return bool(self.allowed_tools) or self.no_sandbox or self.mode() in {Mode.ACCEPT_EDITS, Mode.AUTO, Mode.BYPASS}
 
 
 def split_words(texts: Iterable[str]) -> list[str]:

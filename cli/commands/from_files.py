@@ -102,7 +102,7 @@ def with_files(
             "model": model,
             "mode": _mode(chosen.mode, loaded, choices),
             "roots": tuple(folder.root for folder in loaded.folders),
-            "sandbox": sandbox_of(loaded.settings.sandbox),
+            "sandbox": _sandbox(loaded, choices),
         }
     )
 
@@ -115,9 +115,21 @@ def variables(loaded: LoadedSettings, environment: Mapping[str, str]) -> dict[st
     return {**environment, **given}
 
 
+def _sandbox(loaded: LoadedSettings, choices: Choices) -> SandboxSettings:
+    held = sandbox_of(loaded.settings.sandbox)
+    if not choices.no_sandbox:
+        return held
+    said = _said(loaded, "sandbox.enabled")
+    if said and said.source == Source.MANAGED and held.enabled:
+        raise DeniedError(f"The sandbox is turned on by {said.file}: leave out --no-sandbox.", reason="sandbox")
+    return held.model_copy(update={"enabled": False})
+
+
 def sandbox_of(keys: SandboxKeys) -> SandboxSettings:
     """The sandbox that the files describe; where they are silent, the default."""
     held = keys.model_dump(exclude_none=True)
+    # Held by default, commands still ask; who turns the sandbox on by name means it to spare the questions.
+    held.setdefault("auto_allow_bash_if_sandboxed", keys.enabled is True)
     return SandboxSettings.model_validate(held)
 
 

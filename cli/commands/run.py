@@ -71,6 +71,7 @@ Unattended = Annotated[
 Trust = Annotated[
     bool, typer.Option("--trust", help="Trust the settings of the folder as they are now, as perdure trust does.")
 ]
+NoSandbox = Annotated[bool, typer.Option("--no-sandbox", help="Commands run with all your rights, outside a sandbox.")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Say more on standard error.")]
 
 
@@ -98,6 +99,7 @@ def run(  # noqa: PLR0917 - typer reads them by name, never by place
     output_format: Format = "",
     partial: Partial = False,
     trust: Trust = False,
+    no_sandbox: NoSandbox = False,
     verbose: Verbose = False,
 ) -> int:
     """Start a session with a prompt and watch it until the prompt is done.
@@ -110,7 +112,7 @@ def run(  # noqa: PLR0917 - typer reads them by name, never by place
         allowed_tools=tuple(allowed_tools or ()), disallowed_tools=tuple(disallowed_tools or ()), tools=tools,
         max_turns=max_turns, max_budget_usd=max_budget_usd, max_retries=max_retries, system_prompt=system_prompt,
         append_system_prompt=append_system_prompt, idle_seconds=idle_seconds, unattended=unattended, detach=detach,
-        is_print=print_only,
+        is_print=print_only, no_sandbox=no_sandbox,
     )  # fmt: skip
     output = output_of(output_format, is_print=print_only)
     if choices.gives_rights():

@@ -48,6 +48,8 @@ sys.exit(subprocess.call(sys.argv[2:], env={**kept, "PERDURE_HOME": home}))
 """
 STREAM = ("--unattended", "deny", "--output-format", "stream-json")
 REFUSALS = ("a person's act", "is for a person", "is for a person", "s signature", "is for a person")
+HELD = (*REFUSALS[:3], "servers of this machine are not reached", REFUSALS[4])
+"""In the sandbox the engine is not even reached."""
 
 
 @pytest.fixture(scope="module")
@@ -56,30 +58,31 @@ def started() -> Iterator[Cli]:
         yield Cli(home, home.root)
 
 
+@pytest.mark.parametrize(("name", "flags", "refusals"), [("held", (), HELD), ("bare", ("--no-sandbox",), REFUSALS)])
 def test_five_ways_to_approve_its_own_question_are_refused_and_each_is_in_the_audit(
-    started: Cli, tmp_path: Path
+    started: Cli, tmp_path: Path, name: str, flags: tuple[str, ...], refusals: tuple[str, ...]
 ) -> None:
+    asker, agent = f"asker-{name}", f"agent-{name}"
     cli = Cli(started.home, tmp_path)
     asks = cli.scenario(replies=[bash("touch made"), "Done."])
-    assert (
-        cli("run", "--model", asks, "--detach", "--unattended", "wait", "--session-id", "asker", "go").returncode == 0
-    )
-    approval = cli.await_question("asker")
-    attempts = _attempts(cli, approval)
-    agent = cli.scenario(replies=[*(bash(command) for command in attempts), "I give up."])
-    ended = cli("run", "--model", agent, "--allowed-tools", "Bash", "--session-id", "agent", *STREAM, "go")
+    begun = cli("run", "--model", asks, "--detach", "--unattended", "wait", "--session-id", asker, "go")
+    assert begun.returncode == 0, begun.stderr
+    approval = cli.await_question(asker)
+    attempts = _attempts(cli, approval, asker)
+    tries = cli.scenario(replies=[*(bash(command) for command in attempts), "I give up."])
+    ended = cli("run", "--model", tries, "--allowed-tools", "Bash", "--session-id", agent, *flags, *STREAM, "go")
     assert ended.returncode == 3, ended.stderr
-    steps = [json.loads(line) for line in cli("audit", "agent", "--json").stdout.splitlines()]
+    steps = [json.loads(line) for line in cli("audit", agent, "--json").stdout.splitlines()]
     calls = [step for step in steps if step.get("kind") == "call"]
     assert len(calls) == len(attempts)
     assert [(call["status"], call["by"]) for call in calls] == [("denied", "finding"), *4 * [("error", "rule")]]
     told = _results(ended.stdout)
-    for sign, text in zip(REFUSALS, told, strict=True):
+    for sign, text in zip(refusals, told, strict=True):
         assert sign in text
-    assert cli.await_question("asker") == approval
+    assert cli.await_question(asker) == approval
     assert not (tmp_path / "made").exists()
-    assert cli("approve", "asker").returncode == 0
-    cli.await_state("asker", "idle")
+    assert cli("approve", asker).returncode == 0
+    cli.await_state(asker, "idle")
     assert (tmp_path / "made").exists()
 
 
@@ -99,20 +102,20 @@ def _results(stream: str) -> list[str]:
     return [str(block["content"]) for block in blocks if block["type"] == "tool_result"]
 
 
-def _attempts(cli: Cli, approval: str) -> list[str]:
-    found: dict[str, Any] = cli.json("show", "asker", "--json")["snapshot"]["approvals"][0]
+def _attempts(cli: Cli, approval: str, asker: str) -> list[str]:
+    found: dict[str, Any] = cli.json("show", asker, "--json")["snapshot"]["approvals"][0]
     http = read_state(cli.home).ports.http
-    url = f"http://127.0.0.1:{http}/api/v1/namespaces/default/workflows/session-asker/update/answer"
+    url = f"http://127.0.0.1:{http}/api/v1/namespaces/default/workflows/session-{asker}/update/answer"
     scripts = {"daemon": DAEMON, "unsigned": UNSIGNED, "forged": FORGED}
     for name, text in scripts.items():
         (cli.folder / f"{name}.py").write_text(text)
     python = shlex.quote(sys.executable)
     # `approve` is put together, so that the text of the command does not give it away.
-    act = f"{shlex.join(PROGRAM)} app''rove asker"
+    act = f"{shlex.join(PROGRAM)} app''rove {asker}"
     tidy = " ".join(f"-u {name}" for name in os.environ if name.startswith(SCRUBBED))
     return [
-        "perdure approve asker",
-        f"{PERDURE} app''rove asker; exit 9",
+        f"perdure approve {asker}",
+        f"{PERDURE} app''rove {asker}; exit 9",
         f"PYTHONPATH={ROOT} env {tidy} -u PERDURE_CALL {python} daemon.py {act}; sleep 6; exit 9",
         f"{python} unsigned.py {url} {approval} {found['digest']}; exit 9",
         f"PYTHONPATH={ROOT} {python} forged.py {cli.home.root} {act}; exit 9",

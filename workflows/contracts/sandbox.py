@@ -31,7 +31,8 @@ class SandboxSettings(Contract):
     enabled: bool = True
     fail_if_unavailable: bool = False
     """Refuse commands where neither tier 1 nor tier 2 works."""
-    auto_allow_bash_if_sandboxed: bool = True
+    auto_allow_bash_if_sandboxed: bool = False
+    """What tier 1 holds needs no question; true where a person's settings turn the sandbox on."""
     excluded_commands: tuple[str, ...] = ()
     """First words of simple commands that run outside."""
     allow_unsandboxed_commands: bool = True

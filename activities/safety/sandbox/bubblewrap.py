@@ -38,11 +38,15 @@ def needed(places: tuple[Place, ...]) -> list[Place]:
         kind = above[-1].kind if above else Kind.READ
         if place.kind == Kind.STAND_IN and kind != Kind.WRITE:
             continue
-        if place.kind == Kind.HIDDEN and above and above[-1].source:
+        if place.kind == Kind.HIDDEN and above and above[-1].source and not _holds_another(place, places):
             continue  # something else is shown there anyway
         if place.source or place.kind == Kind.WRITE or place.kind != kind:
             kept.append(place)
     return kept
+
+
+def _holds_another(place: Place, places: tuple[Place, ...]) -> bool:
+    return any(other.path.startswith(place.path + "/") for other in places)
 
 
 def _mount(place: Place) -> list[str]:

@@ -18,7 +18,9 @@ from urllib.parse import urlsplit
 from activities.processes import tree
 from activities.processes.command import inherited_environment
 from activities.processes.spawn import ROOT
+from activities.safety.sandbox.policy import Policy
 from activities.safety.sandbox.proxy import HTTP_PORT, SOCKS_PORT
+from activities.stores.home import Home
 
 START_LIMIT = 30.0
 _NEW_USER, _NEW_NET = 0x10000000, 0x40000000
@@ -153,6 +155,16 @@ def refused_since(folder: Path, place: int) -> list[dict[str, Any]]:
         except ValueError:
             continue
     return found
+
+
+def asked(policy: Policy, home: Home, environment: Mapping[str, str]) -> dict[str, Any]:
+    """What a session's proxy is asked to be; Any: it becomes JSON."""
+    return {
+        "allowed": list(policy.domains),
+        "denied": list(policy.denied_domains),
+        "engine": str(home.engine / "engine.json"),
+        "upstream": upstream_of(environment),
+    }
 
 
 def upstream_of(environment: Mapping[str, str]) -> list[Any] | None:

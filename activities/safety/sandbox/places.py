@@ -54,9 +54,12 @@ def tool_folders(environment: Mapping[str, str], hidden: tuple[Path, ...]) -> li
             # `bin` of a virtual environment needs what stands beside it; any other folder is seen alone.
             named.append(path.parent if path.name in {"bin", "Scripts"} and _is_prefix(path.parent) else path)
     real = {Path(os.path.realpath(path)) for path in named if path.is_absolute()}
-    return sorted(
-        path for path in real if any(path != place and path.is_relative_to(place) for place in hidden) and path.is_dir()
-    )
+    return sorted(path for path in real if _is_below(path, hidden) and path.is_dir())
+
+
+def _is_below(path: Path, hidden: tuple[Path, ...]) -> bool:
+    holds_one = any(place.is_relative_to(path) for place in hidden)
+    return not holds_one and any(path.is_relative_to(place) for place in hidden)
 
 
 def _is_prefix(folder: Path) -> bool:

@@ -1,0 +1,122 @@
+"""Denials: what the sandbox refused to a command, and the narrow exception a person may add."""
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from activities.safety.sandbox.git_guard import Moved
+from activities.safety.sandbox.policy import Kind, Policy
+
+MOST_TOLD = 8
+SCANNED = 65_536
+"""Bytes of the output's end that are looked through."""
+
+_REFUSED = re.compile(
+    rb"(?i)read-only file system|permission denied|operation not permitted|resource busy|cross-device"
+    rb"|EROFS|EACCES|EPERM"
+)
+_PATH = re.compile(rb"""['"\xe2\x80\x98\x60]?((?:/|~/|\.{1,2}/|[\w.@+-]+/)[^\s'"\x60:,\xe2;()]*|\.[\w-]+)""")
+_UNREACHED = re.compile(
+    rb"(?i)could not resolve host:? ([\w.-]+)|ENOTFOUND ([\w.-]+)|EAI_AGAIN ([\w.-]+)"
+    rb"|network is unreachable|ENETUNREACH|temporary failure in name resolution|name or service not known"
+    rb"|failed to lookup address"
+)
+_OWN_LOOPBACK = re.compile(rb"(?i)(?:127\.0\.0\.1|localhost|::1)[^\n]{0,40}(?:connection )?refused|ECONNREFUSED 127")
+
+
+_OWN = "[sandbox denial: {} is settings of agents, or of git: only a person changes it]"
+
+
+def refused_hosts(refused: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A line for each host that the proxy did not let through."""
+    lines: dict[str, str] = {}
+    for each in refused:
+        host, port, why = str(each.get("host", "")), each.get("port", 0), str(each.get("why", ""))
+        named = host if port in {80, 443} else f"{host}:{port}"
+        advice = f' A person may allow it: "sandbox": {{"network": {{"allowedDomains": ["{named}"]}}}}.'
+        is_listable = ("list" in why and "address" not in why) or "port" in why or "private" in why
+        lines.setdefault(named, f"[sandbox denial: {host}:{port} {why}.{advice if is_listable else ''}]")
+    return _few(list(lines.values()))
+
+
+def refused_network(output: bytes, policy: Policy, *, has_network: bool) -> list[str]:
+    """A line where a program tried to talk past the proxy, or to make a socket of a closed kind."""
+    tail = output[-SCANNED:]
+    if match := _UNREACHED.search(tail):
+        host = next((word for word in match.groups() if word), b"").decode("utf-8", "replace")
+        way = (
+            "allowed hosts are reached by HTTP_PROXY and ALL_PROXY only" if has_network else "there is no network here"
+        )
+        return [f"[sandbox denial: {host or 'a host'} is not reached directly: {way}]"]
+    if _OWN_LOOPBACK.search(tail):
+        return ["[sandbox denial: 127.0.0.1 is the commands' own here; servers of this machine are not reached]"]
+    if b"ocket" in tail and b"not permitted" in tail and not policy.has_unix_sockets:
+        advice = '"sandbox": {"network": {"allowUnixSockets": ["/path/of.sock"]}}'
+        return [f"[sandbox denial: sockets of this kind are closed. A person may open a Unix socket: {advice}.]"]
+    return []
+
+
+def refused_paths(output: bytes, policy: Policy, cwd: str) -> list[str]:
+    """A line for each path of which the command's own words say that it was refused, where the sandbox is why."""
+    lines: dict[str, str] = {}
+    for line in output[-SCANNED:].splitlines():
+        if not _REFUSED.search(line):
+            continue
+        for match in _PATH.finditer(line):
+            path = _absolute(match[1].decode("utf-8", "replace"), policy.user, cwd)
+            if Path(path).is_relative_to(policy.workspace):
+                path = os.path.realpath(path)  # a link that the command made is not where it seems to be
+            is_busy = b"busy" in line.lower() and _is_own(path, policy)
+            if said := _OWN.format(path) if is_busy else _why(path, policy):
+                lines.setdefault(path, said)
+    return _few(list(lines.values()))
+
+
+def _absolute(text: str, user: str, cwd: str) -> str:
+    if text.startswith("~/"):
+        return user + text[1:]
+    parts: list[str] = []
+    for part in (text if text.startswith("/") else f"{cwd}/{text}").split("/"):
+        if part == "..":
+            parts = parts[:-1]
+        elif part not in {"", "."}:
+            parts.append(part)
+    return "/" + "/".join(parts)
+
+
+def _why(path: str, policy: Policy) -> str:
+    """Why the sandbox refuses that path; empty when it does not."""
+    kind = policy.kind_at(path)
+    if kind == Kind.WRITE:
+        return ""
+    if kind == Kind.STAND_IN or _is_own(path, policy):
+        return _OWN.format(path)
+    if kind == Kind.HIDDEN:
+        return (
+            f"[sandbox denial: {path} is hidden from commands. A person may show it: "
+            f'"sandbox": {{"filesystem": {{"allowRead": ["{path}"]}}}}, or "allowWrite".]'
+        )
+    if not path.startswith(("/dev/", "/proc/", "/sys/")):
+        return (
+            f"[sandbox denial: {path} may not be changed by commands. A person may allow it: "
+            f'"sandbox": {{"filesystem": {{"allowWrite": ["{path}"]}}}}.]'
+        )
+    return ""
+
+
+def _is_own(path: str, policy: Policy) -> bool:
+    inside = path.removeprefix(policy.workspace.rstrip("/") + "/")
+    return inside != path and inside.split("/", maxsplit=1)[0] in {".git", ".perdure", ".claude", ".mcp.json"}
+
+
+def quarantined(moved: Sequence[Moved]) -> list[str]:
+    """A line for each thing that was moved away."""
+    return _few([f"[sandbox denial: {each.path} was moved to {each.to}: {each.why}]" for each in moved])
+
+
+def _few(lines: list[str]) -> list[str]:
+    if len(lines) <= MOST_TOLD:
+        return lines
+    return [*lines[:MOST_TOLD], f"[sandbox denial: {len(lines) - MOST_TOLD} more like these]"]

@@ -1,0 +1,113 @@
+"""A cell: a session whose commands run in one tier, with things outside that they must not reach."""
+
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from activities.processes.warm import WarmStart
+from activities.safety.sandbox import landlock, network
+from activities.safety.sandbox.programs import bubblewrap_program
+from activities.tools.bash import Bash
+from activities.world import World
+from tests.fakes.world import SESSION, make_call, make_world, text_of, use
+from workflows.contracts.sandbox import SandboxSettings
+from workflows.contracts.settings import SessionSettings
+from workflows.contracts.tools import ToolOutcome
+
+ROOT = Path(__file__).parents[4]
+SECRET = "a-secret-of-the-person"
+
+
+@dataclass
+class Cell:
+    """One session."""
+
+    tier: int
+    world: World
+    workspace: Path
+    outside: Path
+    """A folder that commands see, outside all that they may change."""
+    variables: dict[str, str]
+    settings: SandboxSettings
+    calls: int = 0
+
+    async def run(self, command: str, **changed: object) -> ToolOutcome:
+        """One command of the session."""
+        self.calls += 1
+        settings = SessionSettings(sandbox=self.settings.model_copy(update=changed))
+        world = replace(self.world, environment={**self.world.environment, **self.variables})
+        return await use(
+            make_call(world, self.workspace, "Bash", self.calls, settings=settings), Bash(), command=command
+        )
+
+    async def text(self, command: str) -> str:
+        """What the model reads of it."""
+        return text_of(await self.run(command))
+
+
+def missing(tier: int) -> str:
+    """Why this machine cannot show a tier."""
+    if os.uname().sysname != "Linux":
+        return "not Linux"
+    if tier == 1:
+        if not bubblewrap_program():
+            return "bubblewrap is not installed"
+        tried = subprocess.run(
+            [bubblewrap_program(), "--unshare-user", "--unshare-pid", "--ro-bind", "/", "/", "--proc", "/proc", "true"],
+            check=False, capture_output=True, timeout=20,
+        )  # fmt: skip
+        return tried.stderr.decode().strip()
+    return "" if landlock.version() else "the kernel has no Landlock"
+
+
+@contextmanager
+def cell(tier: int) -> Iterator[Cell]:
+    """A session of that tier, its folders and processes gone afterwards."""
+    with ExitStack() as stack:
+        folder = Path(
+            stack.enter_context(tempfile.TemporaryDirectory(prefix="pd-", ignore_cleanup_errors=True))
+        ).resolve()
+        (ROOT / ".pytest_cache").mkdir(exist_ok=True)
+        outside = Path(tempfile.mkdtemp(prefix="outside-", dir=ROOT / ".pytest_cache"))
+        stack.callback(shutil.rmtree, outside, ignore_errors=True)
+        workspace, user = folder / "work", folder / "user"
+        (user / ".ssh").mkdir(parents=True)
+        (user / ".ssh" / "id").write_text(SECRET)
+        (outside / "kept").write_text("kept\n")
+        subprocess.run(["git", "init", "-q", str(workspace)], check=True, timeout=30)
+        world = make_world(folder)
+        (world.home.keys / "person").write_text(SECRET)
+        start = stack.enter_context(WarmStart())
+        variables = {"OUT": str(outside), "PERDURE_HOME": str(world.home.root)}
+        world = replace(world, environment={"PATH": os.environ["PATH"], "HOME": str(user)}, start_runner=start)
+        stack.callback(network.end, world.home.journal / SESSION / "sandbox" / "network")
+        yield Cell(tier, world, workspace, outside, variables, SandboxSettings(tier=tier))
+
+
+@contextmanager
+def listening(family: int, kind: int, address: object) -> Iterator[socket.socket]:
+    """A server outside; `heard` tells whether somebody came."""
+    with socket.socket(family, kind) as server:
+        server.bind(address)  # type: ignore[arg-type]  # an address of its family
+        if kind == socket.SOCK_STREAM:
+            server.listen()
+        server.settimeout(0.3)
+        yield server
+
+
+def heard(server: socket.socket) -> bool:
+    """Whether anybody came, or sent anything."""
+    try:
+        if server.type == socket.SOCK_STREAM:
+            server.accept()[0].close()
+        else:
+            server.recv(100)
+    except TimeoutError:
+        return False
+    return True

@@ -1,0 +1,76 @@
+"""What was refused is told with its path or host and the setting that allows it."""
+
+import pytest
+
+from activities.safety.sandbox.denials import refused_hosts, refused_paths
+from activities.safety.sandbox.policy import Kind, Place, Policy
+
+POLICY = Policy(
+    "/home/dev/p",
+    "/home/dev",
+    "/s",
+    (
+        Place("/home/dev", Kind.HIDDEN),
+        Place("/tmp", Kind.WRITE, source="/s"),
+        Place("/home/dev/p", Kind.WRITE),
+        Place("/home/dev/p/.perdure", Kind.STAND_IN),
+        Place("/home/dev/p/.git/hooks", Kind.READ),
+    ),
+)
+
+
+def told(output: str) -> str:
+    return "\n".join(refused_paths(output.encode(), POLICY, "/home/dev/p"))
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "touch: cannot touch '/usr/x': Read-only file system",
+        "bash: line 1: /usr/x: Read-only file system",
+        "OSError: [Errno 30] Read-only file system: '/usr/x'",
+        "Error: EROFS: read-only file system, open '/usr/x'",
+        "tee: ../../../usr/x: Permission denied",
+    ],
+)
+def test_a_path_outside_is_told_with_the_setting_that_allows_it(output: str) -> None:
+    assert told(output) == (
+        "[sandbox denial: /usr/x may not be changed by commands. A person may allow it: "
+        '"sandbox": {"filesystem": {"allowWrite": ["/usr/x"]}}.]'
+    )
+
+
+def test_a_hidden_path_names_both_settings() -> None:
+    assert "allowRead" in told("touch: cannot touch '~/notes': Read-only file system")
+
+
+@pytest.mark.parametrize("path", [".git/hooks/x", ".perdure/settings.json"])
+def test_settings_and_hooks_have_no_exception(path: str) -> None:
+    said = told(f"cannot create {path}: Read-only file system")
+    assert "only a person changes it" in said
+    assert "allowWrite" not in said
+
+
+@pytest.mark.parametrize(
+    "output", ["cat: src/x: Permission denied", "/usr/x: No such file or directory", "", "EPERM", "permission denied"]
+)
+def test_what_the_sandbox_did_not_refuse_is_not_told(output: str) -> None:
+    assert told(output) == ""
+
+
+def test_many_of_them_are_counted() -> None:
+    lines = refused_paths(b"\n".join(b"/usr/%d: Read-only file system" % n for n in range(50)), POLICY, "/")
+    assert len(lines) == 9
+    assert "42 more" in lines[-1]
+
+
+def test_a_host_is_told_once_with_its_setting() -> None:
+    refused = {"host": "x.org", "port": 443, "why": "is not on the list of allowed hosts"}
+    (line,) = refused_hosts([refused, {**refused, "port": 80}])
+    assert line.startswith("[sandbox denial: x.org:443 is not on the list of allowed hosts.")
+    assert '"sandbox": {"network": {"allowedDomains": ["x.org"]}}' in line
+
+
+def test_an_address_has_no_exception() -> None:
+    (line,) = refused_hosts([{"host": "1.2.3.4", "port": 443, "why": "is an address, and only names are on the list"}])
+    assert "allow it" not in line
