@@ -1,5 +1,6 @@
 """settle: write what waits and a notice, at the end of a turn, at an interrupt, at close."""
 
+import asyncio
 import json
 
 from pydantic import JsonValue, ValidationError
@@ -10,6 +11,7 @@ from workflows.contracts.errors import StoreError
 from workflows.contracts.events import Happened, Notice, SessionClosed, TurnEnded
 from workflows.contracts.session import SetMode, Settled, SettleRequest, TurnEnd
 from workflows.contracts.transcript import Body, NoticeBody, OutcomeBody
+from workflows.core.budgets import within_budget
 from workflows.core.pending import bodies, uncounted
 from workflows.core.unstored import Unstored, calls_of
 
@@ -19,7 +21,8 @@ async def settle(world: World, request: SettleRequest) -> Settled:
 
     An outcome or prompt that cannot be read is told where it would stand: nothing but an unreadable chain is final.
     """
-    outcomes = await _outcomes(world, request)
+    outcomes, whole = within_budget(await _outcomes(world, request))
+    await asyncio.gather(*map(world.store.put, whole))
     prompts = [await _prompt(world, digest) for digest in request.prompts]
     heard = [await _heard(world, digest) for digest in request.notices]
     heard += uncounted(request.unkept)

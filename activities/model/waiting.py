@@ -1,5 +1,6 @@
 """What waits to be written when the model is asked: outcomes, their results in one message, a prompt, hidden words."""
 
+import asyncio
 from collections.abc import Sequence
 
 from pydantic import ValidationError
@@ -11,6 +12,7 @@ from workflows.contracts.errors import ChainError
 from workflows.contracts.messages import clean
 from workflows.contracts.model import ModelRequest
 from workflows.contracts.transcript import MessageBody, NoticeBody, OutcomeBody
+from workflows.core.budgets import within_budget
 from workflows.core.pending import bodies, reminded, uncounted
 from workflows.core.unstored import Unstored
 
@@ -22,6 +24,8 @@ async def waiting_entries(world: World, request: ModelRequest) -> Growth:
     outcomes = [_outcome(digest, read[digest]) for digest in request.waiting]
     if request.entry:
         outcomes = sorted([*outcomes, *await _unstored(world, request)], key=lambda body: body.place)
+    outcomes, whole = within_budget(outcomes)
+    await asyncio.gather(*map(world.store.put, whole))
     prompt = await prompt_text(world, request)
     prompts = [prompt] if prompt else []
     notices = (
