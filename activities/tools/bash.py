@@ -13,7 +13,7 @@ from activities.safety.command_texts import KEPT, outcome_of
 from activities.safety.environment import command_environment
 from activities.safety.own_acts import own_act_findings
 from activities.safety.paths import is_inside
-from activities.safety.sandbox.hold import Hold, hold, outside_findings
+from activities.safety.sandbox.hold import Hold, ground_of, hold, outside_findings
 from activities.tool import Call, Tool, ToolInput
 from workflows.contracts.errors import ToolError
 from workflows.contracts.permissions import Finding
@@ -78,11 +78,11 @@ class Bash(Tool[Input]):
         def tell(progress: CommandProgress) -> None:
             call.progress(read_tail(folder, PROGRESS_BYTES), progress.stored_bytes)
 
-        async with hold(call, spec, given.command, is_outside=given.dangerouslyDisableSandbox) as held:
+        async with hold(ground_of(call), spec, given.command, is_outside=given.dangerouslyDisableSandbox) as held:
             end = await _ended(call, held, tell)
             if end.sandbox_error:
                 raise ToolError(f"The sandbox could not be started: {end.sandbox_error}. The command did not run.")
-            notes = await asyncio.to_thread(held.report, call, end)
+            notes = await asyncio.to_thread(held.report, end)
             told = await outcome_of(call, given.command, spec, end, notes)
         return told.model_copy(update={"data": {**told.data, "sandbox": held.tier.name}})
 

@@ -6,7 +6,7 @@ import json
 import os
 import shlex
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from activities.safety.sandbox import confinements, denials, git_guard, network,
 from activities.safety.sandbox.policy import Policy, Surroundings, make_policy
 from activities.safety.sandbox.variables import held_environment
 from activities.stores.files import write_atomic
+from activities.stores.home import Home
 from activities.tool import Call
 from activities.world import World
 from workflows.contracts.errors import ToolError
@@ -27,27 +28,45 @@ _SHELL_WORDS = set(";&|<>()`$\n\\{}")
 
 
 @dataclass(frozen=True)
+class Ground:
+    """Where a command is held: all that its sandbox is made of."""
+
+    home: Home
+    settings: SandboxSettings
+    environment: Mapping[str, str]
+    """The worker's own."""
+    where: Surroundings
+    kept: Path
+    """Folder in which is kept what stood there before."""
+    output: Path
+    """The runner's folder."""
+
+    @property
+    def folder(self) -> Path:
+        """Of the session's sandbox."""
+        return self.where.temporary.parent
+
+
+@dataclass(frozen=True)
 class Hold:
     """A command that is held, or why it is not."""
 
+    ground: Ground
     spec: CommandSpec
     tier: probe.Tier
     lines: tuple[str, ...] = ()
     """What its result says of the sandbox, whatever happens."""
     policy: Policy | None = None
-    folder: Path | None = None
-    """Of the session's sandbox."""
-    before: Mapping[str, Any] | None = None
-    """What was there when it began: the inventory, and how much the proxy had refused."""
 
-    def report(self, call: Call, end: CommandEnd) -> list[str]:
-        """What was refused to it, a line each; also moves away what it left for git."""
-        if self.policy is None or self.folder is None or self.before is None:
+    def report(self, end: CommandEnd) -> list[str]:
+        """What was refused to it, a line each; also moves away what it left for git. May be repeated."""
+        if self.policy is None:
             return list(self.lines)
-        moved = git_guard.settle(call.workspace, self.before["inventory"], self.folder / "quarantine")
-        output = read_tail(call.record.folder, denials.SCANNED, end) if end.output_bytes else b""
+        before, ground = _before(self.ground), self.ground
+        moved = git_guard.settle(ground.where.workspace, before["inventory"], ground.folder / "quarantine")
+        output = read_tail(ground.output, denials.SCANNED, end) if end.output_bytes else b""
         return [
-            *denials.refused_hosts(network.refused_since(self.folder / "network", self.before["refused"])),
+            *denials.refused_hosts(network.refused_since(ground.folder / "network", before["refused"])),
             *denials.refused_paths(output, self.policy, self.spec.cwd),
             *denials.refused_network(output, self.policy, has_network=self.tier.has_network),
             *denials.quarantined(moved),
@@ -55,78 +74,99 @@ class Hold:
         ]
 
 
-@asynccontextmanager
-async def hold(call: Call, spec: CommandSpec, command: str, *, is_outside: bool = False) -> AsyncIterator[Hold]:
-    """The command as it is to be run; `is_outside`: a person decided to run this one without a sandbox.
-
-    Raises ToolError where the settings ask for a sandbox that cannot be had.
-    """
-    settings = call.settings.sandbox
-    if not settings.enabled:
-        yield Hold(spec, probe.Tier(probe.NONE, "turned off by the person"))
-        return
-    if is_outside or is_excluded(command, settings):
-        yield Hold(spec, probe.Tier(probe.NONE), ("[ran outside the sandbox]",))
-        return
-    tier = await probe.chosen(call.world.home, settings, call.world.environment)
-    if not tier.is_sandboxed and settings.fail_if_unavailable:
-        raise ToolError(f"No sandbox works here, and the settings ask for one: {tier.why}. The command did not run.")
-    if tier.number == probe.NONE:
-        yield Hold(spec, tier, (_degraded(tier),))
-        return
-    async with AsyncExitStack() as stack:
-        argv = shell(confinements.PROCESS_LIMIT + command) if tier.number == probe.FULL else spec.argv
-        yield await _held(call, replace(spec, argv=argv), tier, stack)
-
-
-async def _held(call: Call, spec: CommandSpec, tier: probe.Tier, stack: AsyncExitStack) -> Hold:
-    settings = call.settings.sandbox
-    where = surroundings(call)
-    folder = where.temporary.parent
-    policy = await asyncio.to_thread(make_policy, settings, where, spec.environment)
-    before = await asyncio.to_thread(_before, call, folder)
-    joined = None
-    if tier.has_network:
-        asked = network.asked(policy, call.world.home, spec.environment)
-        entered = network.network(folder / "network", asked, call.world.home.root)
-        try:
-            joined = await asyncio.to_thread(stack.enter_context, entered)
-        except OSError as error:
-            raise ToolError(f"The sandbox's network could not be made: {error}. The command did not run.") from error
-    is_full = tier.number == probe.FULL
-    environment = held_environment(
-        spec.environment,
-        settings.environment,
-        "/tmp" if is_full else policy.temporary,  # noqa: S108 - the session's own, seen from inside
-        str(where.user / ".cache") if is_full else str(where.caches),
-        has_proxy=joined is not None,
-    )
-    held = replace(spec, environment=environment, sandbox=confinements.confined(tier.number, policy, spec.cwd, joined))
-    return Hold(held, tier, (_degraded(tier),) if tier.why else (), policy, folder, before)
-
-
-def surroundings(call: Call) -> Surroundings:
-    """The folders of a session's sandbox; those of its own are made."""
-    home, workspace = call.world.home, call.workspace
+def ground_of(call: Call) -> Ground:
+    """The ground of a call; the folders that are the session's own are made."""
+    home = call.world.home
     folder = home.journal / call.session / "sandbox"
+    return Ground(
+        home,
+        call.settings.sandbox,
+        call.world.environment,
+        surroundings(home, call.workspace, folder, call.world.environment),
+        call.record.path,
+        call.record.folder,
+    )
+
+
+def surroundings(home: Home, workspace: Path, folder: Path, environment: Mapping[str, str]) -> Surroundings:
+    """The folders around a workspace; /tmp and the caches of what runs in it are made."""
     name = hashlib.sha256(os.fsencode(workspace)).hexdigest()[:16]
     where = Surroundings(
-        workspace, probe.user_home(call.world.environment), home.root, folder / "tmp", home.root / "caches" / name
+        workspace, probe.user_home(environment), home.root, folder / "tmp", home.root / "caches" / name
     )
     for each in (where.temporary, where.caches):
         each.mkdir(parents=True, exist_ok=True, mode=0o700)
     return where
 
 
-def _before(call: Call, folder: Path) -> dict[str, Any]:
+@asynccontextmanager
+async def hold(ground: Ground, spec: CommandSpec, command: str, *, is_outside: bool = False) -> AsyncIterator[Hold]:
+    """The command as it is to be run; `is_outside`: a person decided to run this one without a sandbox.
+
+    Once its runner has begun, what it needs stays for as long as it runs. Raises ToolError where the settings ask for a
+    sandbox that cannot be had.
+    """
+    held = await reheld(ground, spec, command, is_outside=is_outside)
+    if held.policy is None:
+        yield held
+        return
+    await asyncio.to_thread(_before, ground)
+    with ExitStack() as stack:
+        yield replace(held, spec=await asyncio.to_thread(_confined, held, held.policy, stack))
+
+
+async def reheld(ground: Ground, spec: CommandSpec, command: str, *, is_outside: bool = False) -> Hold:
+    """The same for a command that has begun long ago, to tell what was refused to it."""
+    settings = ground.settings
+    if not settings.enabled:
+        return Hold(ground, spec, probe.Tier(probe.NONE, "turned off by the person"))
+    if is_outside or is_excluded(command, settings):
+        return Hold(ground, spec, probe.Tier(probe.NONE), ("[ran outside the sandbox]",))
+    tier = await probe.chosen(ground.home, settings, ground.environment)
+    if not tier.is_sandboxed and settings.fail_if_unavailable:
+        raise ToolError(f"No sandbox works here, and the settings ask for one: {tier.why}. The command did not run.")
+    if tier.number == probe.NONE:
+        return Hold(ground, spec, tier, (_degraded(tier),))
+    policy = await asyncio.to_thread(make_policy, settings, ground.where, spec.environment)
+    argv = shell(confinements.PROCESS_LIMIT + command) if tier.number == probe.FULL else spec.argv
+    return Hold(
+        ground,
+        replace(spec, argv=argv),
+        tier,
+        (_degraded(tier),) if tier.why or tier.number != probe.FULL else (),
+        policy,
+    )
+
+
+def _confined(held: Hold, policy: Policy, stack: ExitStack) -> CommandSpec:
+    ground, tier, spec = held.ground, held.tier, held.spec
+    joined = None
+    if tier.has_network:
+        asked = network.asked(policy, ground.home, spec.environment)
+        try:
+            joined = stack.enter_context(network.network(ground.folder / "network", asked, ground.home.root))
+        except OSError as error:
+            raise ToolError(f"The sandbox's network could not be made: {error}. The command did not run.") from error
+    is_full = tier.number == probe.FULL
+    environment = held_environment(
+        spec.environment,
+        ground.settings.environment,
+        "/tmp" if is_full else policy.temporary,  # noqa: S108 - the session's own, seen from inside
+        str(ground.where.user / ".cache") if is_full else str(ground.where.caches),
+        has_proxy=joined is not None,
+    )
+    return replace(spec, environment=environment, sandbox=confinements.confined(tier.number, policy, spec.cwd, joined))
+
+
+def _before(ground: Ground) -> dict[str, Any]:
     """What stands in the workspace and in the proxy's notes; a later attempt goes on with what the first one saw."""
-    path = call.record.path / "sandbox.json"
+    path = ground.kept / "sandbox.json"
     try:
         kept: dict[str, Any] = json.loads(path.read_bytes())
     except (OSError, ValueError):
         kept = {
-            "inventory": git_guard.take_inventory(call.workspace),
-            "refused": network.noted(folder / "network"),
+            "inventory": git_guard.take_inventory(ground.where.workspace),
+            "refused": network.noted(ground.folder / "network"),
         }
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_atomic(path, json.dumps(kept).encode("utf-8", "surrogateescape"))
@@ -135,7 +175,7 @@ def _before(call: Call, folder: Path) -> dict[str, Any]:
 
 def _degraded(tier: probe.Tier) -> str:
     if tier.number == probe.LANDLOCK:
-        return f"[sandbox of tier 2: commands have no network here ({tier.why})]"
+        return f"[sandbox of tier 2: commands have no network here ({tier.why or 'the settings say so'})]"
     if tier.is_sandboxed:
         return f"[sandbox without a network: {tier.why}]"
     return f"[no sandbox works here: this command had the person's rights ({tier.why})]"

@@ -21,7 +21,7 @@ from workflows.contracts.settings import SessionSettings
 from workflows.contracts.tools import ToolOutcome
 
 ROOT = Path(__file__).parents[4]
-SECRET = "a-secret-of-the-person"
+SECRET, OF_PERSON = "a-secret-of-the-person", "of the person alone"
 
 
 @dataclass
@@ -78,7 +78,7 @@ def cell(tier: int) -> Iterator[Cell]:
         stack.callback(shutil.rmtree, outside, ignore_errors=True)
         workspace, user = folder / "work", folder / "user"
         (user / ".ssh").mkdir(parents=True)
-        (user / ".ssh" / "id").write_text(SECRET)
+        (user / ".ssh" / "id").write_text(OF_PERSON)
         (outside / "kept").write_text("kept\n")
         subprocess.run(["git", "init", "-q", str(workspace)], check=True, timeout=30)
         world = make_world(folder)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.activities.safety.sandbox.cell import SECRET, Cell, cell, heard, listening, missing
+from tests.activities.safety.sandbox.cell import OF_PERSON, SECRET, Cell, cell, heard, listening, missing
 
 pytestmark = [pytest.mark.journey, pytest.mark.timeout(120)]
 
@@ -71,6 +71,7 @@ async def test_a_secret_is_not_read(inside: Cell, path: str) -> None:
     said = await inside.text(f"cat {path} && echo ESCAPED; ls {path}/..")
     assert "ESCAPED" not in said
     assert SECRET not in said
+    assert OF_PERSON not in said
 
 
 @pytest.mark.parametrize(
