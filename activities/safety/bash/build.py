@@ -1,0 +1,80 @@
+"""What is known while a text is followed: its commands so far, variables, functions, and how much is left to read."""
+
+from collections.abc import Callable
+
+from activities.safety.bash.raw import Raw, Reading
+from workflows.contracts.commands import Loop, Place, Reach, SimpleCommand, Span
+
+MOST, DEEPEST, LOOPED, READ = 400, 12, 24, 60_000
+"""Commands, depth, rounds of a loop and characters in all that are followed."""
+
+Read = Callable[..., tuple[Reading, bool]]
+"""Reads a text: its raw commands, and whether the grammar's reading is trusted."""
+
+
+class Where:
+    """What a level of commands stands inside of."""
+
+    def __init__(
+        self,
+        places: tuple[Place, ...] = (),
+        reach: Reach = Reach.DIRECT,
+        parent: int = -1,
+        depth: int = 0,
+        span: Span | None = None,
+        folder: str = "",
+    ) -> None:
+        self.places, self.reach, self.parent = places, reach, parent
+        self.depth, self.span, self.folder = depth, span, folder
+
+    def below(self, place: Place, parent: int, span: Span, folder: str, reach: Reach | None = None) -> "Where":
+        """What a level below stands inside of."""
+        return Where((*self.places, place), reach or self.reach, parent, self.depth + 1, span, folder)
+
+
+class Builder:
+    """Follows one text through all that it runs."""
+
+    def __init__(self, text: str, known: dict[str, str], read: Read, follow: "Follow") -> None:
+        self.text = text
+        self.known = known
+        self.read = read
+        self.follow = follow
+        self.commands: list[SimpleCommand] = []
+        self.loops: list[Loop] = []
+        self.features: set[str] = set()
+        self.functions: list[str] = []
+        self.problem = ""
+        self.used_fallback = False
+        self.is_cut = False
+        self.pipelines = 0
+        self.total = 0
+        self.bodies: dict[str, list[Raw]] = {}
+        self.aliases: dict[str, str] = {}
+        self.calls = 0
+
+    def build(self) -> None:
+        """Reads the whole text."""
+        reading, is_trusted = self.read(self.text, is_short=len(self.text) <= 10_000)
+        self.functions.extend(reading.functions)
+        self.used_fallback = not is_trusted
+        self.problem = reading.problem
+        self.features |= reading.features
+        self.follow(self, reading, Where())
+
+    def inner(self, text: str, where: "Where") -> list[int]:
+        """Reads a text that is run inside; the indexes of its own commands."""
+        self.total += len(text)
+        if where.depth > DEEPEST or self.total > READ or len(self.commands) > MOST:
+            self.is_cut = True
+            return []
+        reading, _ = self.read(text, is_short=len(text) <= 10_000)
+        self.functions.extend(reading.functions)
+        if where.reach == Reach.DIRECT:
+            self.problem = self.problem or reading.problem
+            self.features |= reading.features
+        return self.follow(self, reading, where)
+
+
+Follow = Callable[[Builder, Reading, Where], list[int]]
+"""Follows the commands of one text; the indexes of its own."""

@@ -1,0 +1,316 @@
+"""Validators 7 to 10: what wrecks the system, a device, the machine's breath, or its running."""
+
+import re
+from collections.abc import Iterator
+
+from activities.safety.bash.names import INTERPRETERS, named
+from activities.safety.bash.paths import is_account, is_critical, is_device, is_under, trimmed
+from activities.safety.bash.view import Act, View, is_unknown
+from activities.safety.bash.writing import written
+from workflows.contracts.commands import UNKNOWN, Reason
+from workflows.contracts.permissions import Decision
+
+DENY = Decision.DENY
+
+_REMOVERS = named(
+    "rm grm shred wipe srm rimraf trash trash-put del-cli rmrf unlink del remove-item rd deltree gio safe-rm"
+)
+_CHANGERS = named("chmod chown chgrp chattr setfacl chcon gchmod gchown")
+_DESTROYERS = _REMOVERS | _CHANGERS | named("mv gmv truncate dd rmdir cp tee ln")
+_ERASES = re.compile(
+    r"rmtree|rm_r|rm_rf|remove_tree|removedirs|remove_entry|rmdir|rmSync|\brm\s*\(|rimraf|deltree|remove_dir_all"
+    r"|RemoveAll"
+    r"|Remove-Item|shutil\.move|emptyDir|unlink|delete|os\.remove|chmod|chown|FileUtils|rename|send2trash"
+    r"|File::Path|removeSync",
+    re.IGNORECASE,
+)
+_PLACES = re.compile(
+    r"(?:['\"`](/[^'\"`\s]*|~[^'\"`\s]*|\.\./?(?:\.\./?)*|[A-Za-z]:[\\/]*)['\"`])|((?:expanduser|Path\.home"
+    r"|homedir|Dir\.home"
+    r"|ENV\{?\[?['\"]?HOME|environ\[?\(?['\"]HOME|getenv\(['\"]HOME|process\.env\.HOME|\$HOME))"
+    r"|(?<![\w<])(/)(?=\s*[,)\]]|$)|q[qw]?[{(\[/](/[^})\]\s]*)[})\]]|<(/[^>\s]*)>"
+)
+
+
+def root_destruction(view: View) -> Iterator[Reason]:
+    """Recursive delete, move, overwrite or permission change of what must stay."""
+    for act in view.acts:
+        target = _destroyed(act)
+        if target:
+            yield act.finds(
+                "root-destruction",
+                DENY,
+                f"{act.name or 'it'} would destroy {target}: the system, a home, or more than the workspace",
+                hint="Name the folder inside the workspace that is meant.",
+            )
+
+
+def _destroyed(act: Act) -> str:  # noqa: PLR0911 - one case a program
+    name, values = act.name, act.values
+    critical = [value for value in _targets(act) if _is_critical(act, value)]
+    flags = "".join(one[1:] for one in act.arguments if re.fullmatch(r"-[A-Za-z]+", one))
+    if name in _REMOVERS:
+        return _removed(act, critical, flags)
+    if name in _CHANGERS:
+        is_deep = "R" in flags or any(one.startswith("--recu") for one in values)
+        shallow = [one for one in critical if not is_under(act.view.setting.home, act.path(one) or "/x")]
+        return next(iter(critical if is_deep else shallow), "")
+    if name in {"mv", "gmv"}:
+        return next((one for one in critical if one in act.operands[:-1] or len(act.operands) < 2), "")
+    if name in {"find", "gfind", "bfs", "fd", "fdfind"}:
+        return _found(act, critical)
+    if name == "rsync":
+        deletes = any(one.startswith(("--delete", "--del")) or one == "--remove-source-files" for one in values)
+        return next((one for one in critical if deletes and one in act.operands[-1:]), "")
+    if name == "git":
+        return _cleaned(act)
+    if name in {"tar", "gtar", "bsdtar"} and any(one.startswith("--remove-f") for one in values):
+        return next(iter(critical), "")
+    if name in {"cp", "gcp", "ditto"} and re.search(r"[raR]", flags):
+        return next((one for one in act.operands[-1:] if act.path(one) in {"/", "/etc", "/usr", "/bin", "/lib"}), "")
+    return _programmed(act) if name in INTERPRETERS or name in {"perl", "ruby", "php", "pwsh", "powershell"} else ""
+
+
+def _targets(act: Act) -> list[str]:
+    return [*act.operands, *(one.partition("=")[2] for one in act.arguments if re.match(r"--\w[\w-]*=", one))]
+
+
+def _is_critical(act: Act, value: str) -> bool:
+    """Whether a value names, or may name when a part of it is unset, what must stay."""
+    if value.strip(UNKNOWN) == "" or value.startswith("-"):
+        return False
+    stripped = value.replace(UNKNOWN, "")
+    if re.fullmatch(r"[a-zA-Z]:[\\/]*\*?", stripped):
+        return True
+    faces = act.faces(stripped if stripped.startswith("/") else value)
+    return any(is_critical(path, act.view.setting) for path in faces)
+
+
+def _removed(act: Act, critical: list[str], flags: str) -> str:
+    is_deep = bool(set(flags) & {"r", "R"}) or any(one.startswith(("--r", "-Recurse")) for one in act.arguments)
+    is_deep = is_deep or act.name not in {"rm", "grm", "unlink", "del", "shred", "wipe"}
+    if is_deep and critical:
+        return critical[0]
+    system = [one for one in critical if not _is_home(act, one)]
+    if system and any(re.search(r"[*?\[]", one) or act.name in {"shred", "wipe"} for one in system):
+        return system[0]
+    if act.name in {"shred", "wipe", "rm", "grm", "unlink"}:
+        return next((one for one in act.operands for path in act.faces(one) if is_account(path, act.view.setting)), "")
+    return ""
+
+
+def _is_home(act: Act, value: str) -> bool:
+    path = act.path(value)
+    return path is not None and trimmed(path) not in {"/", "/home"} and trimmed(path).startswith(act.view.setting.home)
+
+
+def _found(act: Act, critical: list[str]) -> str:
+    if act.name in {"fd", "fdfind"}:
+        roots = critical
+    else:
+        start = next((at for at, one in enumerate(act.operands) if one in {"(", "!"}), len(act.operands))
+        first = next(
+            (at for at, one in enumerate(act.values) if at and re.match(r"-[a-z]{2,}|[(!]$", one)), len(act.values)
+        )
+        roots = [one for one in act.values[1:first] if one in critical][: start or None]
+        if first == 1 and act.folder and _is_critical(act, "."):
+            roots = ["."]
+    if not roots:
+        return ""
+    deletes = "-delete" in act.values or any(one.name in _DESTROYERS for one in act.below)
+    return roots[0] if deletes else ""
+
+
+def _cleaned(act: Act) -> str:
+    if not {"clean", "checkout", "reset", "restore", "rm"} & set(act.arguments):
+        return ""
+    values = act.values
+    for at, one in enumerate(values):
+        place = values[at + 1] if one in {"-C", "--work-tree"} and at + 1 < len(values) else ""
+        place = one.partition("=")[2] if one.startswith("--work-tree=") else place
+        if place and _is_critical(act, place):
+            return place
+    return "." if act.folder and "clean" in values and _is_critical(act, ".") else ""
+
+
+def _programmed(act: Act) -> str:
+    for program in (*act.arguments, *(one.target.value for one in act.command.redirections if one.is_heredoc)):
+        if not _ERASES.search(program):
+            continue
+        for found in _PLACES.finditer(program):
+            place = next((part for part in found.groups() if part), "")
+            if found[2] or place == "~" or _is_critical(act, place.replace("~", act.view.setting.home, 1)):
+                return place or "the home folder"
+    return ""
+
+
+def through_input(view: View) -> Iterator[Reason]:
+    """What removes the names that `find /` and its like write to it."""
+    for act in view.acts:
+        if act.name not in _REMOVERS | _CHANGERS | {"mv"} or not any(is_unknown(one) for one in act.values):
+            continue
+        for source in act.upstream:
+            root = next((one for one in source.operands if _is_critical(source, one)), "")
+            if root and source.name not in {"echo", "printf"} and not _is_narrow(source):
+                text = f"{act.name} would take everything that {source.name} finds in {root}"
+                yield act.finds("root-destruction", DENY, text)
+                break
+
+
+def _is_narrow(source: Act) -> bool:
+    return source.name in {
+        "cd",
+        "cat",
+        "head",
+        "tail",
+        "test",
+        "[",
+        "which",
+        "command",
+        "dirname",
+        "basename",
+        "df",
+        "stat",
+    }
+
+
+_FORMATTERS = re.compile(
+    r"mkfs(\..+)?|mke2fs|mkswap|wipefs|newfs.*|mkntfs|mkdosfs|blkdiscard|cryptsetup|sgdisk|gdisk|sfdisk|cfdisk"
+    r"|fdisk|parted"
+    r"|gparted|badblocks|hdparm|nvme|mdadm|pvcreate|pvremove|vgremove|lvremove|vgreduce|zpool|diskutil|flashrom"
+    r"|flash_erase"
+    r"|sg_format|format|diskpart|dmsetup|resize2fs|tune2fs|e2fsck|fsck(\..+)?|partx|sg_sanitize|nwipe|ddrescue"
+    r"|partclone.*"
+    r"|bcache-super-show|make-bcache|xfs_repair|btrfs|zfs|efibootmgr|grub-install|extlinux|bootctl|asahi-.*|mtd_debug"
+)
+_LOOKS = re.compile(
+    r"-l|--list|-p|print|--print|list|info|status|--help|-h|--version|-V|luksDump|--detail|--examine|-I|-i|show|id-ctrl"
+    r"|smart-log|get|-n|scrub|subvolume|ls|isLuks"
+)
+_ALWAYS = re.compile(
+    r"mkfs(\..+)?|mke2fs|mkswap|wipefs|newfs.*|mkntfs|mkdosfs|blkdiscard|sg_format|flash_erase|nwipe|diskpart"
+)
+
+
+def device_write(view: View) -> Iterator[Reason]:
+    """Block devices, partition tables and file systems."""
+    for act in view.acts:
+        hit = next((one for one in written(act) for path in act.faces(one) if is_device(path)), "")
+        if not hit and _FORMATTERS.fullmatch(act.name):
+            looks = any(_LOOKS.fullmatch(one) for one in act.arguments)
+            devices = [one for one, faces in act.named if any(path.startswith("/dev/") for path in faces)]
+            named = next(iter(devices), "") or next((one for one in act.operands if re.match(r"r?disk\d", one)), "")
+            if not looks and (named or act.operands):
+                hit = named or act.name
+            elif _ALWAYS.fullmatch(act.name) and named:
+                hit = named
+        if not hit and act.name in INTERPRETERS:
+            hit = _opened_device(act)
+        if hit:
+            yield act.finds(
+                "device-write", DENY, f"{act.name or 'a redirection'} would write to {hit} below every file system"
+            )
+
+
+def _opened_device(act: Act) -> str:
+    for program in act.arguments:
+        found = re.search(r"/dev/(?:sd[a-z]|nvme|disk\d|mem|hd[a-z]|vd[a-z]|kmem|mmcblk)\w*", program)
+        if found and re.search(r"open|write|>", program):
+            return found[0]
+    return ""
+
+
+_DEFINES = re.compile(r"\(\s{0,9}\)\s{0,9}[{(]([^})]{0,400})")
+_NAME_BEFORE = re.compile(r"([^\s(){};|&<>'\"$]{1,40})\s{0,9}$")
+_FUNCTION = re.compile(r"function\s{1,9}([^\s(){};|&]{1,40})\s{0,9}(?:\(\s{0,9}\)\s{0,9})?[{(]([^})]{0,400})")
+_ZERO = re.compile(r"\$\{?0\}?['\"]?\s{0,9}[|&]\s{0,9}['\"]?(?:\./)?\$\{?0|\$\{?0\}?['\"]?\s{0,9}&(?!&)")
+
+
+def _pipes_itself(text: str) -> bool:
+    """Whether a function feeds or forks itself."""
+    if _ZERO.search(text):
+        return True
+    bodies = [(found[1], found[2]) for found in _FUNCTION.finditer(text)]
+    for found in _DEFINES.finditer(text):
+        name = _NAME_BEFORE.search(text[max(0, found.start() - 50) : found.start()])
+        if name:
+            bodies.append((name[1], found[1]))
+    return any(re.search(rf"(?<![\w.-]){re.escape(name)}\s{{0,9}}(?:[|]|&(?!&))", body) for name, body in bodies)
+
+
+_ENDLESS = re.compile(
+    r"(?:while\s+(?:true|:|\[\s*1\s*\]|\(\(\s*1\s*\)\)|\[\[\s*1\s*\]\])|until\s+false|for\s*\(\(\s*;\s*;\s*\)\))"
+)
+_FORKS = re.compile(
+    r"(?:while|loop|for\s*\(;;\)|until|do\b|1\s*while)[^\n]{0,80}\bfork\b|\bfork\b[^\n]{0,30}\bwhile\b"
+    r"|fork[^\n]{0,20}fork"
+    r"|while\s*(?:True|1|\(1\)|\(true\))[^\n]{0,120}(?:os\.fork|spawn|Popen|exec)\b"
+    r"|os\.fork\(\)[^\n]{0,40}(?:while|for)",
+    re.IGNORECASE,
+)
+_SOURCES = frozenset({"/dev/zero", "/dev/urandom", "/dev/random", "/dev/full"})
+
+
+def resource_bomb(view: View) -> Iterator[Reason]:
+    """Fork bombs and endless fills."""
+    text = "it would start copies of itself, or fill the disk, without end"
+    for one in view.texts:
+        if _pipes_itself(one) or (_FORKS.search(one) and not view.names <= {"grep", "rg", "echo", "printf"}):
+            if _is_data(view, one):
+                continue
+            yield Reason("resource-bomb", DENY, text)
+            return
+    yield from _recursive(view, text)
+    is_endless = "while" in view.script.features and _ENDLESS.search(view.script.text)
+    for act in view.acts:
+        loops = is_endless and "loop" in act.command.places
+        grows = any(one.operator in {">>", "&>>"} for one, _ in act.outputs if not one.is_harmless)
+        if (loops and "background" in view.script.features) or (loops and grows) or _fills(act):
+            yield act.finds("resource-bomb", DENY, text)
+            return
+
+
+def _is_data(view: View, text: str) -> bool:
+    """Whether a text is only printed or searched for."""
+    if text == view.script.text:
+        return not _pipes_itself(_without_quotes(text)) and not _FORKS.search(_without_quotes(text))
+    return all(
+        act.name in {"echo", "printf", "grep", "rg", "egrep", "fgrep", "git"} for act in view.acts if text in act.values
+    ) and not (view.names & {"bash", "sh", "eval", "source", "."})
+
+
+def _without_quotes(text: str) -> str:
+    return re.sub(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"", "''", text)
+
+
+def _recursive(view: View, text: str) -> Iterator[Reason]:
+    for name in set(view.script.functions):
+        inside = [act for act in view.acts if "function" in act.command.places and act.values[:1] == [name]]
+        if len(inside) > 1 or (inside and "background" in view.script.features):
+            yield inside[0].finds("resource-bomb", DENY, text)
+            return
+
+
+def _fills(act: Act) -> bool:
+    if act.name in {"dd", "dcfldd", "gdd"}:
+        values = act.values
+        source = next((one[3:] for one in values if one.startswith("if=")), "")
+        target = next((one[3:] for one in values if one.startswith("of=")), "")
+        endless = source in _SOURCES and not any(one.startswith(("count=", "--help")) for one in values)
+        pipes = any(other.name == "head" for other in act.upstream)
+        return endless and bool(target) and target != "/dev/null" and not pipes
+    outputs = [path for _, faces in act.outputs for path in faces if path != "/dev/null"]
+    outputs += act.operands if act.name in {"tee", "sponge"} else []
+    if not outputs:
+        return False
+    sources = [act, *act.upstream]
+    if any(one.name in {"head", "timeout", "dd", "cut", "sed", "tr", "fold"} for one in sources):
+        return False
+    return any(
+        one.name == "yes" or (one.name in {"cat", "pv", "cp", "tee"} and _SOURCES & {*one.operands, *_input_paths(one)})
+        for one in sources
+    )
+
+
+def _input_paths(act: Act) -> list[str]:
+    return [path for _, faces in act.inputs for path in faces]

@@ -1,0 +1,190 @@
+"""Which git commands only read: verb by verb, flag by flag."""
+
+from activities.safety.bash.options import parse
+from activities.safety.bash.reader import Reader, form_of
+
+_DIFF = (
+    " -puszabwWRBMCDOl? -U: -G: -S: -l: -M? -C? -B? -X? --patch --no-patch --raw --patch-with-raw --patience"
+    " --histogram --minimal"
+    " --diff-algorithm= --anchored= --stat? --numstat --shortstat --dirstat? --summary --patch-with-stat"
+    " --name-only --name-status"
+    " --unified= --submodule? --color? --no-color --color-moved? --color-words? --word-diff? --word-diff-regex="
+    " --no-renames"
+    " --rename-empty --check --full-index --binary --abbrev? --find-renames? --find-copies? --find-copies-harder"
+    " --diff-filter="
+    " --find-object= --pickaxe-all --pickaxe-regex --relative? --text --ignore-space-at-eol --ignore-space-change"
+    " --ignore-all-space --ignore-blank-lines --ignore-cr-at-eol --inter-hunk-context= --function-context"
+    " --exit-code --quiet"
+    " --no-ext-diff --no-textconv --ignore-submodules? --src-prefix= --dst-prefix= --no-prefix --line-prefix="
+    " --compact-summary"
+    " --cached --staged --merge-base --no-index --ws-error-highlight= --irreversible-delete --skip-to="
+    " --rotate-to= -z -1230"
+)
+_LOG = (
+    " -hgNiEFPcm -n: -L: -N --oneline --graph --all --decorate? --no-decorate --format= --pretty? --abbrev-commit"
+    " --no-abbrev-commit --max-count= --skip= --since= --after= --until= --before= --author= --committer="
+    " --grep= --all-match"
+    " --invert-grep --regexp-ignore-case --extended-regexp --fixed-strings --perl-regexp --merges --no-merges"
+    " --first-parent"
+    " --min-parents= --max-parents= --branches? --tags? --remotes? --glob= --exclude= --reflog --date="
+    " --relative-date --reverse"
+    " --date-order --author-date-order --topo-order --follow --full-history --simplify-merges --ancestry-path"
+    " --left-right"
+    " --cherry-pick --cherry-mark --cherry --left-only --right-only --boundary --parents --children"
+    " --walk-reflogs --source"
+    " --mailmap --no-mailmap --use-mailmap --show-signature --notes? --no-notes --show-notes --encoding= --cc"
+    " --combined-all-paths"
+    " --root --no-walk? --sparse --dense --decorate-refs= --decorate-refs-exclude= --clear-decorations"
+    " --log-size --count"
+    " --objects --timestamp --stdin0 --name-only --shortstat --disk-usage --not --simplify-by-decoration"
+    " --show-pulls --dd"
+    " --remove-empty --bisect --do-walk --header --in-commit-order --expand-tabs? --no-expand-tabs"
+)
+_SHOW_SIGNATURE = {"--show-signature"}
+"""They run gpg, which the configuration names."""
+
+_SPECS: dict[str, str] = {
+    "status": "-sbvuz -u? --short --branch --show-stash --porcelain? --long --verbose --untracked-files?"
+    " --ignored? --ignore-submodules?"
+    " --column? --no-column --ahead-behind --no-ahead-behind --renames --no-renames --find-renames?",
+    "log": _LOG + _DIFF,
+    "show": _LOG + _DIFF,
+    "diff": _DIFF,
+    "diff-tree": _DIFF + " -rtvmc --root --stdin --no-commit-id --pretty? --format= --cc --always --merge-base",
+    "diff-index": _DIFF + " -m --cached",
+    "diff-files": _DIFF + " -q",
+    "whatchanged": _LOG + _DIFF,
+    "branch": "-arvi -l? --list --all --remotes --verbose --show-current --merged? --no-merged? --contains?"
+    " --no-contains? --sort="
+    " --format= --points-at= --color? --no-color --column? --no-column --abbrev= --no-abbrev --ignore-case",
+    "tag": "-li -n? --list --sort= --format= --contains? --no-contains? --merged? --no-merged? --points-at="
+    " --color? --column?"
+    " --no-column --ignore-case",
+    "remote": "-v --verbose",
+    "rev-parse": "-q --verify --short? --abbrev-ref? --symbolic --symbolic-full-name --show-toplevel"
+    " --show-prefix --show-cdup --git-dir"
+    " --git-common-dir --absolute-git-dir --is-inside-work-tree --is-inside-git-dir --is-bare-repository --all"
+    " --branches? --tags?"
+    " --remotes? --not --sq --quiet --revs-only --no-revs --flags --no-flags --default= --show-object-format?"
+    " --is-shallow-repository"
+    " --show-superproject-working-tree --git-path= --disambiguate= --path-format=",
+    "rev-list": _LOG + " -p",
+    "describe": "--tags --all --long --always --abbrev= --match= --exclude= --contains --dirty? --broken?"
+    " --first-parent --exact-match"
+    " --candidates= --debug",
+    "blame": "-bcefklnpstwMC -L: -M? -C? --root --show-stats --porcelain --line-porcelain --incremental --date="
+    " --show-email --show-name"
+    " --show-number --abbrev= --ignore-rev= --color-lines --color-by-age --minimal --since= --reverse"
+    " --first-parent -S: -h",
+    "annotate": "-bcefklnpstw -L:",
+    "shortlog": "-nsec -w? -N --numbered --summary --email --committer --group= --format= --since= --after="
+    " --until= --before= --author="
+    " --all --no-merges --merges --max-count= --branches? --tags?",
+    "ls-files": "-cdmoiskutvfz -x: --cached --deleted --modified --others --ignored --stage --killed --unmerged"
+    " --directory"
+    " --no-empty-directory --exclude= --exclude-standard --error-unmatch --full-name --abbrev? --debug --eol"
+    " --deduplicate"
+    " --recurse-submodules --format= --resolve-undo",
+    "ls-tree": "-drtlz --long --name-only --name-status --full-name --full-tree --abbrev? --format= --object-only",
+    "cat-file": "-ptse --batch-check? --batch-all-objects --buffer --unordered",
+    "merge-base": "-a --all --octopus --independent --is-ancestor --fork-point",
+    "for-each-ref": "--count= --format= --sort= --color? --points-at= --merged? --no-merged? --contains?"
+    " --no-contains? --ignore-case"
+    " --omit-empty --exclude= --include-root-refs",
+    "show-ref": "-dqsh -s? --heads --branches --tags --head --hash? --abbrev? --dereference --verify --exists --quiet",
+    "reflog": _LOG + _DIFF,
+    "stash": _LOG + _DIFF + " --include-untracked --only-untracked",
+    "worktree": "-vz --porcelain --verbose",
+    "grep": "-abcefhilnopqrsvwzEFGHILPW -e: -A: -B: -C: -m: -f:< -N --text --ignore-case --invert-match"
+    " --word-regexp --name-only"
+    " --files-with-matches --files-without-match --count --color? --no-color --break --heading --show-function"
+    " --function-context"
+    " --line-number --column --only-matching --null --extended-regexp --fixed-strings --perl-regexp"
+    " --basic-regexp --max-depth="
+    " --recursive --no-recursive --untracked --no-index --cached --no-exclude-standard --exclude-standard --and"
+    " --or --not"
+    " --all-match --quiet --context= --after-context= --before-context= --threads= --max-count= --full-name"
+    " --no-textconv -O0",
+    "count-objects": "-vH --verbose --human-readable",
+    "check-ignore": "-vnqz --verbose --non-matching --quiet --no-index",
+    "check-attr": "-az --all --cached",
+    "name-rev": "--tags --refs= --exclude= --all --name-only --no-undefined --always --annotate-stdin",
+    "cherry": "-v --abbrev?",
+    "config": "-z --get= --global --local --system --show-origin --show-scope --name-only --null --type="
+    " --bool --int --path",
+    "range-diff": _DIFF,
+    "var": "-l",
+    "version": "--build-options",
+    "fsck": "",
+    "symbolic-ref": "-q --short --quiet",
+    "verify-commit0": "",
+    "hash-object": "-t: --stdin --path= --no-filters --literally",
+    "column": "",
+    "ls-remote0": "",
+}
+_FORMS: dict[str, Reader] = {
+    verb: Reader(*form_of(spec), operands="texts")
+    for verb, spec in _SPECS.items()
+    if not verb.endswith("0") and verb not in {"fsck", "column"}
+}
+_FIRST = {
+    "stash": {"list", "show"},
+    "worktree": {"list"},
+    "reflog": {"show", "list", "exists"},
+    "remote": set[str](),
+    "symbolic-ref": {"HEAD"},
+}
+_LISTERS = {"branch", "tag"}
+_LISTS = {"-l", "--list", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at", "-n"}
+_FRONT = {"--no-pager", "--no-optional-locks", "--literal-pathspecs", "--no-replace-objects"}
+
+
+def refused(values: list[str]) -> str:
+    """Why a git command is not proved to read only; empty where it is. `values[0]` is git."""
+    at = 1
+    while at < len(values) and values[at] in _FRONT:
+        at += 1
+    if at >= len(values):
+        return ""
+    verb, rest = values[at], values[at:]
+    if verb in {"--version", "-v"} and len(rest) == 1:
+        return ""
+    reader = _FORMS.get(verb)
+    if reader is None:
+        return f"git {verb}"
+    parsed = parse(rest, reader.form)
+    if parsed.unknown:
+        return f"git {verb} {parsed.unknown}"
+    operands = [rest[one] for one in parsed.operands]
+    if any(name in _SHOW_SIGNATURE for name, _ in parsed.options) or any("%G" in value for _, value in parsed.options):
+        return f"git {verb} --show-signature"
+    return (
+        ""
+        if _is_reading(verb, operands, {name for name, _ in parsed.options})
+        else f"git {verb} {' '.join(operands[:1])}"
+    )
+
+
+def _is_reading(verb: str, operands: list[str], options: set[str]) -> bool:  # noqa: PLR0911 - one case a program
+    match verb:
+        case "branch" | "tag":
+            return not operands or bool(options & _LISTS)
+        case "remote":
+            return not operands
+        case "reflog":
+            return (
+                not operands
+                or operands[0] in _FIRST["reflog"]
+                or operands[0] not in {"expire", "delete", "drop", "write"}
+            )
+        case "stash" | "worktree":
+            return bool(operands) and operands[0] in _FIRST[verb]
+        case "symbolic-ref":
+            return len(operands) == 1
+        case "config":
+            return "--get" in options and not operands
+        case "cat-file":
+            return bool(options & {"-p", "-t", "-s", "-e", "--batch-check"})
+        case "shortlog":
+            return True
+    return True

@@ -1,0 +1,340 @@
+"""Which commands run others, and what they run: sh -c, eval, trap, find -exec, xargs, ssh, sed e, perl -e …"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from activities.safety.bash.names import AWKS, family, is_shell, named
+from activities.safety.bash.options import parse_front
+from workflows.contracts.commands import UNKNOWN, Reach, SimpleCommand, Word
+
+_EXEC = {"-exec", "-execdir", "-ok", "-okdir"}
+_RUNS_SYSTEM = re.compile(
+    r"system|popen|exec|spawn|subprocess|shell|passthru|\bqx\b|%x|`|open3|\bsh\(|\bProcess\b|Runtime|\brun\("
+    r"|Command|\bsh\b",
+    re.IGNORECASE,
+)
+_LITERALS = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|`([^`]*)`|%x[({\[]([^)}\]]*)|qx[({/]([^)}/]*)""")
+_PROGRAM_FLAGS = {
+    "python": "c",
+    "perl": "eE",
+    "ruby": "e",
+    "node": "ep",
+    "nodejs": "ep",
+    "php": "rBE",
+    "lua": "e",
+    "luajit": "e",
+    "deno": "",
+    "bun": "ep",
+    "osascript": "e",
+    "rscript": "e",
+    "julia": "eE",
+    "guile": "c",
+    "groovy": "e",
+    "elixir": "e",
+    "pypy": "c",
+    "raku": "e",
+    "tclsh": "",
+    "expect": "c",
+    "emacs": "",
+    "irb": "e",
+    "jrunscript": "e",
+    "ocaml": "e",
+    "sbcl": "",
+    "erl": "",
+    "scala": "e",
+}
+_LONG_PROGRAM_FLAGS = {"--eval", "--print", "eval", "-eval", "--batch", "-r", "--run", "-e", "-c"}
+
+
+@dataclass(frozen=True, slots=True)
+class Inner:
+    """Something that a command runs."""
+
+    text: str = ""
+    words: tuple[Word, ...] = ()
+    reach: Reach = Reach.INNER
+    arguments: tuple[str, ...] = ()
+    """`$0`, `$1` … of a text."""
+
+
+Finder = Callable[[SimpleCommand, list[str]], Iterator[Inner]]
+
+
+def literal(value: str) -> Word:
+    """A word that stands for a value alone."""
+    return Word(value, value, is_plain=bool(re.fullmatch(r"[\w./:=@%+,-]+", value)), may_split=UNKNOWN in value)
+
+
+def inner_of(command: SimpleCommand) -> Iterator[Inner]:
+    """What one command runs by its own words."""
+    yield from _of_wrappers(command)
+    if not command.words:
+        return
+    name, values = command.name, [word.value for word in command.words]
+    find = _BY_NAME.get(name)
+    if find is not None:
+        yield from find(command, values)
+    elif is_shell(name):
+        yield from _shell(values)
+    elif family(name) in _PROGRAM_FLAGS:
+        yield from _program(values, _PROGRAM_FLAGS[family(name)])
+    if name in AWKS:
+        yield from _strings(" ".join(values[1:]))
+    yield from _by_flags(values)
+
+
+def _of_wrappers(command: SimpleCommand) -> Iterator[Inner]:
+    for wrapper in command.wrappers:
+        values = [word.value for word in wrapper.words]
+        if wrapper.name == "env":
+            yield from _split_string(values)
+        if wrapper.name in {"watch", "parallel"}:
+            yield Inner(" ".join(word.value for word in command.words))
+    if command.words and command.name == "env":
+        yield from _split_string([word.value for word in command.words])
+
+
+def _split_string(values: list[str]) -> Iterator[Inner]:
+    for at, value in enumerate(values):
+        if value in {"-S", "--split-string"} and at + 1 < len(values):
+            yield Inner(" ".join(values[at + 1 :]))
+        elif value.startswith(("-S", "--split-string=", "-vS", "-iS")):
+            yield Inner(" ".join((re.sub(r"^(-[vi]*S|--split-string=)", "", value), *values[at + 1 :])))
+
+
+def _shell(values: list[str]) -> Iterator[Inner]:
+    takes = False
+    for at, value in enumerate(values[1:], 1):
+        if value in {"-o", "+o", "-O", "+O", "--rcfile", "--init-file"}:
+            continue
+        if value.startswith("--command="):
+            yield Inner(value.partition("=")[2])
+            return
+        if re.fullmatch(r"[-+][A-Za-z]+", value):
+            takes = takes or (value[0] == "-" and "c" in value[1:])
+        elif value in {"--command", "-Command", "-EncodedCommand"}:
+            takes = True
+        elif takes and values[at - 1] not in {"-o", "+o", "-O", "+O"}:
+            yield Inner(value, arguments=tuple(values[at + 1 :]))
+            return
+
+
+def _eval(_: SimpleCommand, values: list[str]) -> Iterator[Inner]:
+    yield Inner(" ".join(values[2:] if values[1:2] == ["--"] else values[1:]))
+
+
+def _trap(_: SimpleCommand, values: list[str]) -> Iterator[Inner]:
+    operands = [value for value in values[1:] if value != "--"]
+    if len(operands) > 1:
+        yield Inner(operands[0])
+
+
+def _alias(_: SimpleCommand, values: list[str]) -> Iterator[Inner]:
+    for value in values[1:]:
+        if "=" in value:
+            yield Inner(value.partition("=")[2])
+
+
+def _find(command: SimpleCommand, values: list[str]) -> Iterator[Inner]:
+    at = 0
+    while at < len(values):
+        if values[at] in _EXEC:
+            end = next((to for to in range(at + 1, len(values)) if values[to] in {";", "+"}), len(values))
+            yield Inner(words=command.words[at + 1 : end])
+            at = end
+        at += 1
+
+
+def _fd(command: SimpleCommand, values: list[str]) -> Iterator[Inner]:
+    for at, value in enumerate(values):
+        if value in {"-x", "-X", "--exec", "--exec-batch"}:
+            yield Inner(words=command.words[at + 1 :])
+            return
+
+
+def _xargs(command: SimpleCommand, values: list[str]) -> Iterator[Inner]:
+    long = named("arg-file delimiter max-args max-chars max-procs replace max-lines")
+    at = parse_front(values, "adEILnPRSs", long - {"replace", "max-lines"})
+    if at < len(values):
+        yield Inner(words=(*command.words[at:], Word("", UNKNOWN, is_plain=False, may_split=True)))
+
+
+def _ssh(_: SimpleCommand, values: list[str]) -> Iterator[Inner]:
+    at = parse_front(values, "bcDEeFIiJLlmOopQRSWwB", frozenset())
+    if at + 1 < len(values):
+        yield Inner(" ".join(values[at + 1 :]))
+
+
+def _option_text(names: str, operand_from: int = 0) -> Finder:
+    """Programs that run the value of an option as a text."""
+
+    def find(_: SimpleCommand, values: list[str]) -> Iterator[Inner]:
+        wanted = names.split()
+        for at, value in enumerate(values[1:], 1):
+            if value in wanted and at + 1 < len(values):
+                yield Inner(values[at + 1])
+            elif value.startswith(tuple(f"{one}=" for one in wanted if one.startswith("--"))):
+                yield Inner(value.partition("=")[2])
+        if operand_from and len(values) > operand_from:
+            yield Inner(" ".join(values[operand_from:]))
+
+    return find
+
+
+def _git(_: SimpleCommand, values: list[str]) -> Iterator[Inner]:
+    for at, value in enumerate(values[1:], 1):
+        if values[at - 1] in {"-c", "--config"} and "=" in value:
+            yield Inner(value.partition("=")[2].removeprefix("!"))
+        elif value in {"--exec", "-x", "run", "foreach", "--tree-filter", "--index-filter", "--msg-filter"}:
+            rest = values[at + 1 :]
+            if rest[:1] == ["--recursive"]:
+                rest = rest[1:]
+            yield Inner(" ".join(rest) if value in {"run", "foreach"} else "".join(rest[:1]))
+        elif value.startswith("--exec="):
+            yield Inner(value.partition("=")[2])
+    if "config" in values:
+        for value in values:
+            if value.startswith("!"):
+                yield Inner(value[1:])
+
+
+def _sed(_: SimpleCommand, values: list[str]) -> Iterator[Inner]:
+    for value in values[1:]:
+        for found in re.finditer(r"(?:^|[;\n{])\s*(?:\d+|\$|/[^/]*/)?(?:,(?:\d+|\$|/[^/]*/))?\s*e\s+([^\n]+)", value):
+            yield Inner(found[1], reach=Reach.DECODED)
+        for found in re.finditer(r"s([^\w\s])((?:(?!\1).)*)\1((?:(?!\1).)*)\1[gpiIm0-9]*e", value):
+            yield Inner(found[3], reach=Reach.DECODED)
+
+
+def _vim(_: SimpleCommand, values: list[str]) -> Iterator[Inner]:
+    for value in values[1:]:
+        for found in re.finditer(r":?\s*(?:sil\w*\s+)?(?:!|r!|read !|system\(['\"]?|term\w*\s)([^|\n]+)", value):
+            yield Inner(found[1].rstrip("')\""), reach=Reach.DECODED)
+
+
+def _quoted_program(_: SimpleCommand, values: list[str]) -> Iterator[Inner]:
+    for value in values[1:]:
+        yield from _strings(value)
+        for found in re.finditer(r"(?:shell|\.shell|\\!|!|\.system)\s*(.+)", value):
+            yield Inner(found[1], reach=Reach.DECODED)
+
+
+def _program(values: list[str], flags: str) -> Iterator[Inner]:
+    for at, value in enumerate(values[1:], 1):
+        is_flag = (
+            value in _LONG_PROGRAM_FLAGS or re.fullmatch(rf"-\w*[{flags}]", value)
+            if flags
+            else value in _LONG_PROGRAM_FLAGS
+        )
+        if is_flag and at + 1 < len(values):
+            yield from _strings(values[at + 1])
+        elif flags and re.match(rf"-[{flags}].", value):
+            yield from _strings(value[2:])
+
+
+def _strings(program: str) -> Iterator[Inner]:
+    """Commands in the literals of a program that runs commands."""
+    if not _RUNS_SYSTEM.search(program):
+        return
+    literals = [next(part for part in found.groups() if part is not None) for found in _LITERALS.finditer(program)]
+    for one in literals:
+        yield Inner(re.sub(r"\\(.)", r"\1", one), reach=Reach.DECODED)
+    if len(literals) > 1:
+        yield Inner(" ".join(one for one in literals if one), reach=Reach.DECODED)
+
+
+def strings_of(program: str) -> Iterator[Inner]:
+    """Commands in the literals of a program that another program reads."""
+    yield from _strings(program)
+
+
+def _by_flags(values: list[str]) -> Iterator[Inner]:
+    """Flags of many programs that name a command."""
+    for at, value in enumerate(values[1:], 1):
+        name, sign, given = value.partition("=")
+        if sign and name in _COMMAND_FLAGS:
+            yield Inner(given.removeprefix("exec="), reach=Reach.DECODED)
+        elif value in _COMMAND_FLAGS and at + 1 < len(values):
+            yield Inner(values[at + 1].removeprefix("exec="), reach=Reach.DECODED)
+        elif "ProxyCommand" in name and sign:
+            yield Inner(given, reach=Reach.DECODED)
+
+
+_COMMAND_FLAGS = {
+    "--checkpoint-action",
+    "--to-command",
+    "--use-compress-program",
+    "--rsh-command",
+    "--info-script",
+    "--compress-program",
+    "--pre",
+    "--pager",
+    "--unzip-command",
+    "--rsync-path",
+    "--upload-pack",
+    "--receive-pack",
+    "--open-files-in-pager",
+    "--proxy-command",
+    "--new-volume-script",
+}
+
+_C = _option_text("-c --command --session-command")
+_BY_NAME = {
+    "eval": _eval,
+    "trap": _trap,
+    "alias": _alias,
+    "find": _find,
+    "fd": _fd,
+    "fdfind": _fd,
+    "bfs": _find,
+    "gfind": _find,
+    "xargs": _xargs,
+    "gxargs": _xargs,
+    "ssh": _ssh,
+    "slogin": _ssh,
+    "mosh": _ssh,
+    "git": _git,
+    "sed": _sed,
+    "gsed": _sed,
+    "su": _C,
+    "runuser": _C,
+    "script": _C,
+    "flock": _C,
+    "sg": _option_text("-c", 2),
+    "newgrp": _option_text("-c"),
+    "nix-shell": _option_text("--run --command"),
+    "vagrant": _option_text("-c"),
+    "capsh": _option_text("-c"),
+    "pwsh": _option_text("-c -Command"),
+    "powershell": _option_text("-c -Command"),
+    "wsl": _option_text("-e", 1),
+    "cmd": _option_text("/c /k"),
+    "entr": _option_text("-s"),
+    "tmux": _option_text("", 2),
+    "screen": _option_text("-X"),
+    "adb": _option_text("", 2),
+    "bind": _option_text("-x"),
+    "complete": _option_text("-C"),
+    "unshare": _C,
+    "make": _option_text("--eval"),
+    "gmake": _option_text("--eval"),
+    "at": _option_text("-c"),
+    "npx": _option_text("-c --call"),
+    "npm": _option_text("-c --call"),
+    "watch": _option_text("", 1),
+    "vim": _vim,
+    "vi": _vim,
+    "nvim": _vim,
+    "ex": _vim,
+    "view": _vim,
+    "ed": _vim,
+    "emacs": _quoted_program,
+    "gdb": _quoted_program,
+    "sqlite3": _quoted_program,
+    "psql": _quoted_program,
+    "mysql": _quoted_program,
+    "ftp": _quoted_program,
+    "tclsh": _quoted_program,
+    "m4": _quoted_program,
+}

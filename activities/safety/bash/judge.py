@@ -1,0 +1,120 @@
+"""What the static layers say of a command: 23 validators and the proof, the strictest wins."""
+
+from collections.abc import Callable, Iterator
+
+from activities.safety.bash import characters, destruction, effects, own, proof, secrets, shape, sockets, system
+from activities.safety.bash.setting import Setting
+from activities.safety.bash.syntax import parse
+from activities.safety.bash.view import Row, View
+from workflows.contracts.commands import Judgement, Reason, Script
+from workflows.contracts.permissions import Decision
+
+
+def _root_destruction(view: View) -> Iterator[Reason]:
+    yield from destruction.root_destruction(view)
+    yield from destruction.through_input(view)
+
+
+def _by_cause(*causes: str) -> Callable[[View], Iterator[Reason]]:
+    """The part of the proof that one validator answers for."""
+
+    def check(view: View) -> Iterator[Reason]:
+        for act, refusal in view.refusals:
+            if refusal.cause in causes:
+                yield act.finds(
+                    _VALIDATOR[refusal.cause], Decision.ASK, refusal.text, kind=_KIND[refusal.cause], flag=refusal.flag
+                )
+
+    return check
+
+
+_VALIDATOR = {
+    "path": "path-scope",
+    "secret": "secret-read",
+    "redirection": "redirection",
+    "flag": "write-flags",
+    "program": "write-flags",
+    "environment": "environment",
+    "wrapper": "environment",
+    "words": "dynamic-args",
+    "substitution": "dynamic-args",
+    "place": "dynamic-args",
+}
+_KIND = {
+    "path": "outside_read",
+    "secret": "secret_read",
+    "redirection": "redirect_write",
+    "flag": "write_flag",
+    "program": "program",
+    "environment": "shell_state",
+    "wrapper": "wrapper",
+    "words": "opaque_args",
+    "substitution": "opaque_args",
+    "place": "opaque_args",
+}
+
+
+def _dynamic(view: View) -> Iterator[Reason]:
+    yield from _by_cause("words", "substitution", "place")(view)
+    text = proof.script_refusal(view)
+    if text and text != view.script.problem:
+        yield Reason("dynamic-args", Decision.ASK, text, kind="opaque_args")
+
+
+ROWS: tuple[Row, ...] = (
+    Row("control-chars", characters.control_characters, "deny"),
+    Row("invisible-chars", characters.invisible_characters, "ask*"),
+    Row("parse-integrity", shape.parse_integrity, "ask*"),
+    Row("command-word", shape.command_word, "ask*"),
+    Row("deobfuscate", shape.deobfuscate, "ask"),
+    Row("decoder-to-interpreter", sockets.decoder_to_interpreter, "deny"),
+    Row("root-destruction", _root_destruction, "deny"),
+    Row("device-write", destruction.device_write, "deny"),
+    Row("resource-bomb", destruction.resource_bomb, "deny"),
+    Row("system-state", system.system_state, "deny"),
+    Row("privilege-takeover", system.privilege_takeover, "deny"),
+    Row("self-protection", own.self_protection, "deny"),
+    Row("reverse-shell", sockets.reverse_shell, "deny"),
+    Row("secret-egress", secrets.secret_egress, "deny"),
+    Row("secret-read", secrets.secret_read, "ask*"),
+    Row("path-scope", _by_cause("path", "secret"), "ask"),
+    Row("redirection", effects.redirection, "ask*"),
+    Row("persistence", effects.persistence, "ask*"),
+    Row("network", effects.network, "ask*"),
+    Row("exec-flags", effects.exec_flags, "ask*"),
+    Row("write-flags", _by_cause("flag", "program"), "ask"),
+    Row("environment", _by_cause("environment", "wrapper", "redirection"), "ask"),
+    Row("dynamic-args", _dynamic, "ask"),
+)
+"""The validators, in the order of the policy; all of them always run."""
+
+_STRICTNESS = {Decision.DENY: 0, Decision.ASK: 1, Decision.ALLOW: 2}
+
+
+def judge(text: str, setting: Setting | None = None) -> Judgement:
+    """The verdict on a command and why; never raises. Allow means: proved to read only."""
+    setting = setting or Setting()
+    script = Script(text)
+    try:
+        script = parse(text, setting.known())
+        view = View(script, setting)
+        view.refusals = list(proof.refusals(view))
+        reasons = [reason for row in ROWS for reason in row.check(view)]
+    except Exception as error:  # noqa: BLE001 - the reason stands below
+        # A fault of ours must not run a command unasked.
+        text = f"it could not be analysed ({type(error).__name__})"
+        return Judgement(
+            Decision.ASK, (Reason("parse-integrity", Decision.ASK, text, sticky=True, kind="unparsable"),), script
+        )
+    refused = {act.index for act, _ in view.refusals}
+    reasons = _ordered(reasons)
+    verdict = reasons[0].action if reasons else Decision.ALLOW
+    proved = frozenset(range(len(script.commands))) - refused
+    return Judgement(verdict, tuple(reasons), script, proved if verdict != Decision.DENY else frozenset())
+
+
+def _ordered(reasons: list[Reason]) -> list[Reason]:
+    seen: dict[tuple[str, str], Reason] = {}
+    for reason in sorted(reasons, key=lambda one: (_STRICTNESS[one.action], not one.sticky)):
+        seen.setdefault((reason.validator, reason.text), reason)
+    return list(seen.values())

@@ -1,0 +1,180 @@
+"""Validator 12: an agent may not change its own guard, end itself, or act as the person."""
+
+import re
+from collections.abc import Iterator
+
+from activities.safety.bash.names import INTERPRETERS, SHELLS, named
+from activities.safety.bash.paths import is_own, is_own_key
+from activities.safety.bash.view import Act, View, is_unknown
+from activities.safety.bash.writing import written
+from workflows.contracts.commands import Reason
+from workflows.contracts.permissions import Decision
+
+DENY = Decision.DENY
+
+_READERS = named(
+    "ls cat head tail nl tac rev wc cut paste fold od hexdump xxd strings md5sum sha1sum sha256sum"
+    " sha512sum b2sum cksum grep egrep fgrep rg fd sort uniq comm diff cmp jq stat file du test [ [[ echo printf"
+    " realpath readlink basename dirname cd pushd tree less more bat column tar zip base64 type which df lsof for"
+    " case seq sed awk gawk find git true false pwd perdure temporal zcat sleep expr export declare local typeset"
+    " readonly unset set read man help"
+)
+_GIT_READS = named("status log diff show add commit blame ls-files ls-tree grep cat-file check-ignore rev-parse")
+_TEXTS = named("echo printf grep egrep fgrep rg true false : for case test [ [[ expr man help")
+_HARMLESS_ACTS = named("ls show status doctor audit approvals watch help")
+_ENGINES = re.compile(
+    r"perdure\S*|temporal(?:-server|ite)?|.*\bpython\S* .*-m (?:worker|cli)\b.*|.*(?:perdure|temporal).*|worker"
+)
+
+
+def self_protection(view: View) -> Iterator[Reason]:
+    """The agent's own files, processes and the person's acts."""
+    for act in view.acts:
+        text = _person(act) or _touches(act) or _ends(act) or _engine(act) or _environment(act)
+        if text:
+            hint = "Ask the person to do it, outside the agent."
+            yield act.finds("self-protection", DENY, text, hint=hint)
+
+
+def _person(act: Act) -> str:
+    if act.name == "perdure" or act.name.startswith("perdure"):
+        verb = next((one for one in act.operands), "")
+        if act.name != "perdure" or (verb and verb not in _HARMLESS_ACTS):
+            return f"`perdure {verb}` is a person's act, or starts another agent: only a person may do this"
+    if act.name in {"temporal", "tctl", "temporal-server", "tdbg"}:
+        harmless = set(act.arguments) <= {"--version", "-v", "--help", "-h", "help"}
+        if act.arguments and not harmless:
+            return f"{act.name} talks to the engine that runs this session"
+    modules = [after for one, after in zip(act.arguments, act.arguments[1:], strict=False) if one == "-m"]
+    if act.name in {"python", "pypy", "uv", "uvx", "pipx"} and any(
+        one.split(".")[0] in {"perdure", "worker"} for one in modules
+    ):
+        return "it starts a worker or the command line of the agent"
+    if act.name in {"uvx", "pipx"} and "perdure" in act.arguments:
+        return "it starts another agent: only a person may do this"
+    return ""
+
+
+def _touches(act: Act) -> str:
+    setting = act.view.setting
+    for value in written(act):
+        if any(is_own(path, setting) for path in act.faces(value)):
+            return (
+                f"{value} belongs to the agent itself: its settings, rules, hooks and records are not its own to change"
+            )
+    if act.name in _TEXTS and not act.folder:
+        return ""
+    for value, faces in act.named:
+        if any(is_own_key(path, setting) for path in faces):
+            return f"{value} is in the folder of the person's keys"
+        if any(is_own(path, setting) for path in faces) and not _only_reads(act):
+            return f"{value} belongs to the agent itself and is not for {act.name} to change"
+    if act.name in INTERPRETERS | {"find", "fd"} | SHELLS:
+        return _programmed(act)
+    return ""
+
+
+def _only_reads(act: Act) -> bool:
+    given = act.arguments
+    match act.name:
+        case "git":
+            return any(one in _GIT_READS for one in given) and not any(
+                one in {"rm", "mv", "checkout", "restore"} for one in given
+            )
+        case "sed" | "awk" | "gawk":
+            return not any(re.match(r"-\w*i|--in-?p", one) for one in given)
+        case "find":
+            return not any(one in {"-delete", "-exec", "-execdir", "-ok", "-fprint", "-fls"} for one in given)
+        case "tar":
+            return "--remove-files" not in given and not any(re.match(r"-?\w*x", one) for one in given[:1])
+        case "sort":
+            return not any(one.startswith(("-o", "--o")) for one in given)
+        case "cp" | "rsync" | "install":
+            return True
+    return act.name in _READERS
+
+
+def _programmed(act: Act) -> str:
+    setting = act.view.setting
+    names = [re.escape(name) for name in setting.own_names]
+    own = re.compile("|".join([*names, r"(?:perdure|PERDURE_HOME\}?)['\"]?/+keys"]), re.IGNORECASE)
+    for program in act.arguments:
+        if not own.search(program):
+            continue
+        if act.name in {"find", "fd"}:
+            if any(one in {"-delete", "-exec", "-execdir", "-x", "-X"} for one in act.arguments):
+                return "it would change the agent's own folder"
+        elif act.name in INTERPRETERS and re.search(
+            r"open|write|unlink|remove|rename|chmod|rm|truncate|copy|move|link|touch|mkdir|print\s*>|>",
+            program,
+            re.IGNORECASE,
+        ):
+            return "its program touches the agent's own folder"
+    return ""
+
+
+def _ends(act: Act) -> str:
+    if act.name not in {
+        "kill",
+        "pkill",
+        "killall",
+        "skill",
+        "fuser",
+        "xkill",
+        "systemctl",
+        "service",
+        "launchctl",
+        "pm2",
+        "supervisorctl",
+    }:
+        return ""
+    if act.name == "kill":
+        words = act.command.words[1:]
+        if any("PPID" in word.variables for word in words):
+            return "it would end the agent itself"
+        if any(is_unknown(word.value) for word in words) and any(
+            _ENGINES.fullmatch(value) or any(is_own(path, act.view.setting) for path in one.faces(value))
+            for one in act.below
+            for value in one.arguments
+        ):
+            return "it would end the agent, its worker or its engine"
+        return ""
+    if act.name == "fuser":
+        return (
+            "it would end the engine"
+            if any(str(port) in one for one in act.arguments for port in act.view.setting.ports)
+            else ""
+        )
+    if act.name in {"systemctl", "service", "launchctl", "pm2", "supervisorctl"}:
+        changes = {"stop", "restart", "kill", "disable", "mask", "reload", "delete", "remove", "unload", "bootout"}
+        if not changes & set(act.arguments):
+            return ""
+    if any(_ENGINES.fullmatch(one) for one in act.operands):
+        return "it would end the agent, its worker or its engine"
+    return ""
+
+
+def _engine(act: Act) -> str:
+    if act.name in _TEXTS | {"git", "find", "ls", "cat", "sort", "head", "sed", "jq"} and not act.outputs:
+        return ""
+    ports = "|".join(str(port) for port in act.view.setting.ports)
+    if not ports:
+        return ""
+    near = re.compile(
+        rf"(?:localhost|127(?:\.\d+){{1,3}}|\[?::1\]?|\[?::ffff:127\.0\.0\.1\]?|0\.0\.0\.0|0x7f\w*|2130706433|(?<![\w.])0|"
+        rf"host\.docker\.internal|ip6-localhost)[\]'\",\s:/]+(?:{ports})(?!\d)",
+        re.IGNORECASE,
+    )
+    targets = [one.target.value for one in act.command.redirections]
+    if near.search(" ".join(act.arguments)) or any(near.search(one) for one in targets):
+        return "it talks to the engine that runs this session"
+    return ""
+
+
+def _environment(act: Act) -> str:
+    names = [one.name for one in act.command.assignments]
+    names += [one.name for wrapper in act.command.wrappers for one in wrapper.assignments]
+    if act.name in {"export", "declare", "typeset", "unset", "readonly", "local", "read", "mapfile"}:
+        names += [one.partition("=")[0] for one in act.arguments]
+    hit = next((one for one in names if one.startswith("PERDURE_")), "")
+    return f"{hit} decides how the agent and its sandbox work" if hit else ""

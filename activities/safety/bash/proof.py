@@ -1,0 +1,300 @@
+"""The proof that a command only reads: program by program, flag by flag, path by path. What is not proved is asked."""
+
+import re
+from collections.abc import Iterator
+
+from activities.safety.bash import git, programs
+from activities.safety.bash.names import named
+from activities.safety.bash.options import Parsed, parse
+from activities.safety.bash.paths import is_inside, is_readable, is_secret
+from activities.safety.bash.reader import Reader
+from activities.safety.bash.tables import READERS, SAFE_ENVIRONMENT, SAFE_VARIABLES, VERSION_FLAGS, VERSION_SAFE
+from activities.safety.bash.view import Act, Refusal, View
+from workflows.contracts.commands import UNKNOWN, Place, Reach, Word
+
+_PLACES = {
+    Place.GROUP,
+    Place.SUBSHELL,
+    Place.NEGATION,
+    Place.IF,
+    Place.FOR,
+    Place.SUBSTITUTION,
+    Place.PROCESS_IN,
+    Place.HEREDOC,
+}
+_TAKE_SUBSTITUTIONS = {"echo", "printf"}
+_TAKE_PROCESSES = {"diff", "comm", "cat", "paste", "join", "wc"}
+_LOOP_NAME = re.compile(r"[a-z_][a-z0-9_]*", re.ASCII)
+_GLOB = re.compile(r"[*?\[]")
+
+
+def refusals(view: View) -> Iterator[tuple[Act, Refusal]]:
+    """Each command that is not proved, and why; those that a proved xargs runs are proved with it."""
+    covered: set[int] = set()
+    for act in view.acts:
+        if act.index in covered:
+            continue
+        refusal = refuse(act)
+        if refusal is None and act.name == "xargs":
+            covered.update(one.index for one in act.below)
+        if refusal is not None:
+            yield act, refusal
+
+
+def script_refusal(view: View) -> str:
+    """Why the composition as a whole is not followed."""
+    script = view.script
+    if script.problem:
+        return script.problem
+    if script.features:
+        return f"it holds {', '.join(sorted(script.features))}, whose course is not followed"
+    for loop in script.loops:
+        if not _LOOP_NAME.fullmatch(loop.variable) or loop.variable.endswith("_proxy"):
+            return f"its loop sets {loop.variable}"
+        if any(
+            UNKNOWN in word.value or word.may_split or word.expansions & {"command", "operator", "process-in"}
+            for word in loop.items
+        ):
+            return "it loops over words that only the shell will know"
+    moves = any(act.name in {"cd", "pushd"} for act in view.acts)
+    if moves and any(act.name == "git" for act in view.acts):
+        return "git runs after cd: another folder's configuration would count"
+    return ""
+
+
+def refuse(act: Act) -> Refusal | None:
+    """Why one command, taken by itself, is not proved to read only."""
+    command = act.command
+    if command.assignments and not command.words:
+        return Refusal("environment", "it sets a variable of the shell")
+    if command.reach != Reach.DIRECT:
+        return Refusal("program", "another command runs it")
+    if not set(command.places) <= _PLACES:
+        return Refusal("place", "it stands where its course is not followed")
+    bad = _environment(act) or _redirections(act)
+    if bad:
+        return bad
+    if not command.words:
+        return None
+    if not command.is_plain and act.values[0] not in {"[", "[[", ":"}:
+        return Refusal("words", "the command word is not a plain name")
+    if act.values[0] != command.words[0].source or act.values[0] != act.values[0].lower():
+        return Refusal("words", "the command word is not a plain name")
+    return _words(act) or _program(act)
+
+
+def _environment(act: Act) -> Refusal | None:
+    command = act.command
+    for wrapper in command.wrappers:
+        if not wrapper.is_transparent:
+            return Refusal("wrapper", f"{wrapper.name} runs the rest in its own way")
+    assignments = [*command.assignments, *(one for wrapper in command.wrappers for one in wrapper.assignments)]
+    for one in assignments:
+        safe = one.name in SAFE_ENVIRONMENT or re.fullmatch(r"LC_[A-Z]+", one.name)
+        if not safe or not one.value.is_constant or one.value.is_free or one.appends or one.is_element:
+            return Refusal("environment", f"{one.name} may change what the program does")
+    return None
+
+
+def _redirections(act: Act) -> Refusal | None:
+    for one in act.command.redirections:
+        if one.is_copy:
+            continue
+        if one.is_heredoc:
+            if one.target.expansions & {"variable", "operator", "arithmetic"} and not _known(one.target):
+                return Refusal("redirection", "its heredoc expands to what only the shell will know")
+            if "command" in one.target.expansions and act.name not in {"cat", "echo"}:
+                return Refusal("redirection", "its heredoc holds what another command prints")
+            continue
+        target = one.target
+        if one.fd.startswith("{") or one.operator == "<>" or not target.is_constant:
+            return Refusal("redirection", f"{one.operator} {target.source} is not a plain file to read")
+        if one.operator == "<":
+            if bad := _unreadable(act, target.value):
+                return bad
+        elif target.value != "/dev/null" or one.operator not in {">", ">>", "&>", "&>>", ">|", ">&"}:
+            return Refusal("redirection", f"it writes to {target.value}")
+    return None
+
+
+def _known(word: Word) -> bool:
+    return (
+        not word.expansions & {"operator", "arithmetic"}
+        and UNKNOWN not in word.value
+        and set(word.variables) <= SAFE_VARIABLES
+    )
+
+
+def _words(act: Act) -> Refusal | None:
+    loops = {loop.variable for loop in act.view.script.loops}
+    needs_folder = act.name in {"git", "tar", "jq"} or _reader_needs(act)
+    for place, word in enumerate(act.command.words[1:], 1):
+        marks = word.expansions
+        if "process-out" in marks or marks & {"arithmetic", "operator"}:
+            return Refusal("substitution", f"{word.source} is only known to the shell")
+        if "process-in" in marks:
+            if act.name not in _TAKE_PROCESSES:
+                return Refusal("substitution", f"{act.name} is given what another command prints")
+            continue
+        if marks & {"command", "text"}:
+            is_free = act.name == "echo" or (act.name == "printf" and place > 1)
+            if not is_free:
+                return Refusal("substitution", f"{word.source} could become a flag or a path")
+            continue
+        if not set(word.variables) <= SAFE_VARIABLES | loops:
+            return Refusal("words", f"{word.source} is only known to the shell")
+        if (UNKNOWN in word.value or word.may_split) and act.name != "xargs":
+            return Refusal("words", f"{word.source} is only known to the shell")
+        if _is_pattern(word):
+            if word.value.startswith("-"):
+                return Refusal("words", f"{word.source} could become a flag")
+            if needs_folder and not re.match(r"[^*?\[]*/", word.value):
+                return Refusal("words", f"{word.source} could become a flag: write ./{word.source}")
+    return None
+
+
+def _reader_needs(act: Act) -> bool:
+    reader = READERS.get(act.name)
+    return act.name == "find" or (reader is not None and reader.operands.startswith("!"))
+
+
+def _is_pattern(word: Word) -> bool:
+    return word.has_glob or (bool(word.variables) and _GLOB.search(word.value) is not None)
+
+
+def _program(act: Act) -> Refusal | None:  # noqa: PLR0911 - one case a program
+    name, values = act.name, act.values
+    if name == "xargs":
+        return _xargs(act)
+    if (
+        name in VERSION_SAFE
+        and len(values) == 2
+        and values[1] in VERSION_FLAGS - ({"-v"} if name in {"rg", "bash"} else set())
+    ):
+        return None
+    if name == "git":
+        if not act.view.setting.is_git_trusted:
+            return Refusal("program", "this repository's configuration may run programs")
+        bad = git.refused(values)
+        if bad:
+            return Refusal(
+                "flag" if " -" in bad else "program", f"{bad} is not proved to read only", bad.rsplit(" ", 1)[-1]
+            )
+        return _paths(act, [one for one in act.operands if "/" in one or one.startswith(".")], is_listing=True)
+    special = programs.SPECIAL.get(name)
+    if special is not None:
+        text, paths = special(values)
+        if text:
+            return Refusal("flag", text, text.split(" ", 1)[0] if text.startswith("-") else "")
+        return _paths(act, paths)
+    reader = READERS.get(name)
+    if reader is None:
+        return Refusal("program", f"{name} is not known to read only")
+    return _read(act, reader)
+
+
+def _read(act: Act, reader: Reader) -> Refusal | None:
+    if act.name == "echo":
+        return None
+    parsed = parse(act.values, reader.form)
+    if parsed.unknown:
+        return Refusal("flag", f"{act.name} {parsed.unknown} is not known to read only", parsed.unknown)
+    operands = [act.values[one] for one in parsed.operands]
+    if len(operands) > reader.most:
+        return Refusal("flag", f"{act.name} writes to its second file")
+    text = programs.judged(act.name, reader, parsed, operands)
+    if text:
+        return Refusal("secret" if "secret" in text else "flag", text)
+    paths = [value for name, value in parsed.options if name in reader.paths]
+    paths += _path_operands(reader, parsed, operands)
+    if act.name == "cd":
+        inside = [path for one in operands for path in act.faces(one)]
+        ok = operands and inside and all(is_inside(path, act.view.setting) for path in inside)
+        return None if ok and not _GLOB.search(operands[0]) else Refusal("path", "it leaves the workspace")
+    return _paths(act, paths, is_listing=reader.is_listing)
+
+
+def _path_operands(reader: Reader, parsed: Parsed, operands: list[str]) -> list[str]:
+    match reader.operands.removeprefix("!"):
+        case "paths" | "archive":
+            return operands
+        case "text-then-paths":
+            given = parsed.has("-e", "--regexp", "-f", "--file", "--files", "--type-list")
+            return operands if given else operands[1:]
+        case "jq":
+            return operands[1:]
+        case "sed":
+            return operands if parsed.has("-e", "--expression") else operands[1:]
+        case "awk":
+            return [one for one in operands[1:] if not re.match(r"[A-Za-z_]\w*=", one)]
+    return []
+
+
+def _paths(act: Act, values: list[str], *, is_listing: bool = False) -> Refusal | None:
+    for value in values:
+        if value != "-" and (bad := _unreadable(act, value, is_listing=is_listing)):
+            return bad
+    # A reader without operands reads the folder it is in.
+    if not values and UNKNOWN in act.folder:
+        return Refusal("path", "it runs in a folder that only the shell will know")
+    return None
+
+
+def _unreadable(act: Act, value: str, *, is_listing: bool = False) -> Refusal | None:
+    if value == UNKNOWN and any(
+        word.value == UNKNOWN and "process-in" in word.expansions for word in act.command.words
+    ):
+        return None
+    faces = act.faces(value)
+    if not faces or UNKNOWN in value:
+        return Refusal("path", f"{value!a} is a path that only the shell will know")
+    for path in faces:
+        if is_secret(path, by_pattern=not is_listing):
+            return Refusal("secret", f"{value} may hold a secret")
+        if not is_readable(path, act.view.setting) or (
+            _GLOB.search(path) and re.search(r"/\.[^/]*[*?\[]", path) and "/.." in path
+        ):
+            return Refusal("path", f"{value} is outside the places that are read without asking")
+    return None
+
+
+_XARGS_INNER = named("cat wc head tail grep ls stat basename dirname md5sum sha256sum du")
+
+
+def _xargs(act: Act) -> Refusal | None:
+    parsed = parse(act.values, programs.XARGS)
+    if parsed.unknown:
+        return Refusal("flag", f"xargs {parsed.unknown} is not looked through", parsed.unknown)
+    stages = [act.view.acts[one] for one in act.command.upstream]
+    if not stages or not _is_source(stages[0]) or any(one.name not in {"sort", "head", "uniq"} for one in stages[1:]):
+        return Refusal("wrapper", "xargs takes names from where they are not known to be files of the workspace")
+    inner = [one for one in act.below if one.command.parent == act.index]
+    if len(inner) != 1 or inner[0].name not in _XARGS_INNER or inner[0].command.wrappers:
+        return Refusal("wrapper", "xargs runs a program that is not known to read only")
+    command = inner[0]
+    if command.values[0] != command.command.words[0].source:
+        return Refusal("words", "the command word is not a plain name")
+    reader = READERS[command.name]
+    values = [one.replace("{}", UNKNOWN) for one in command.values]
+    parsed = parse(values, reader.form)
+    if parsed.unknown or any(UNKNOWN in value for _, value in parsed.options):
+        return Refusal("flag", f"{command.name} {parsed.unknown} is not known to read only", parsed.unknown)
+    if programs.judged(command.name, reader, parsed, []):
+        return Refusal("flag", f"{command.name} is not known to read only here")
+    operands = [values[one] for one in parsed.operands]
+    return _paths(command, [one for one in _path_operands(reader, parsed, operands) if UNKNOWN not in one])
+
+
+def _is_source(act: Act) -> bool:
+    values = act.values
+    letters = "".join(one[1:] for one in values[1:] if re.fullmatch(r"-[A-Za-z0-9]+", one))
+    match act.name:
+        case "find" | "fd" | "fdfind":
+            return True
+        case "rg":
+            return "l" in letters or bool({"--files", "--files-with-matches"} & set(values))
+        case "grep" | "egrep" | "fgrep":
+            return "l" in letters or "L" in letters or "--files-with-matches" in values
+        case "git":
+            return "ls-files" in values[1:3] or (values[1:2] == ["grep"] and "l" in letters)
+    return False

@@ -1,0 +1,52 @@
+"""How a program that only reads is described: its flags in one line of text."""
+
+from dataclasses import dataclass
+
+from activities.safety.bash.options import Form
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """A program that only reads, as long as each flag is known."""
+
+    form: Form
+    paths: frozenset[str]
+    """Options whose value is a file that it reads."""
+    operands: str
+    """What operands are: paths, texts, text-then-paths, none; `!` before: a pattern must not become a flag."""
+    most: int = 99
+    """Operands that it may have."""
+    is_listing: bool = False
+    """Whether it tells names only, so that a pattern cannot show a secret's content."""
+    recursive: frozenset[str] = frozenset()
+    """Options with which it reads whole folders; `always`."""
+
+
+def form_of(spec: str) -> tuple[Form, frozenset[str]]:
+    """`-abc` short, `-n:` with value, `-n?` glued, `--x`, `--x=`, `--x?`, `-N` numbers, `!` stops, `<` file."""
+    short, valued, optional, paths = set[str](), set[str](), set[str](), set[str]()
+    long, long_valued, long_optional, marks = set[str](), set[str](), set[str](), set[str]()
+    for item in spec.split():
+        name = item.rstrip("<")
+        if item.endswith("<"):
+            paths.add(name.rstrip(":=?"))
+        if name in {"-N", "+N", "!"}:
+            marks.add(name)
+        elif name.startswith("--"):
+            kind = long_valued if name[-1] == "=" else long_optional if name[-1] == "?" else long
+            kind.add(name[2:].rstrip("=?"))
+        elif name[-1] in ":?" and len(name) > 2:
+            (valued if name[-1] == ":" else optional).update(name[1:-1])
+        else:
+            short.update(name[1:])
+    form = Form(
+        frozenset(short), frozenset(valued), frozenset(optional), frozenset(long), frozenset(long_valued),
+        frozenset(long_optional), "-N" in marks, "+N" in marks, "!" in marks,
+    )  # fmt: skip
+    return form, frozenset(paths)
+
+
+def reader(spec: str, operands: str = "paths", most: int = 99, *, listing: bool = False, recursive: str = "") -> Reader:
+    """A reader of which the flags are given as text."""
+    form, paths = form_of(spec)
+    return Reader(form, paths, operands, most, is_listing=listing, recursive=frozenset(recursive.split()))

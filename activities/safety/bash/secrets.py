@@ -1,0 +1,194 @@
+"""Validators 14 and 15: secrets read, and secrets sent away."""
+
+import re
+from collections.abc import Iterator
+
+from activities.safety.bash.names import INTERPRETERS, NETWORK, is_shell, named
+from activities.safety.bash.paths import is_secret
+from activities.safety.bash.view import Act, View
+from workflows.contracts.commands import Reason
+from workflows.contracts.permissions import Decision
+
+DENY, ASK = Decision.DENY, Decision.ASK
+
+_SECRET_VARIABLE = re.compile(
+    r".*(?:TOKEN|SECRET|PASSW|PASSPHRASE|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|CREDENTIAL|AUTH|SESSION_ID|COOKIE).*"
+    r"|(?:.*_)?(?:KEY|PAT|PWD|PASS|PW)|DATABASE_URL"
+)
+_NOT_SECRET = {"PWD", "OLDPWD", "SSH_AUTH_SOCK", "XAUTHORITY", "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "AUTHOR"}
+_TEXTS = named("echo printf true false : case for sleep expr help")
+_NAMES_ONLY = named("ls stat du basename dirname realpath readlink echo printf find fd cd pushd for")
+_LOGIN_FLAGS = named(
+    "-i -F --identity --cert --key --cacert --capath -E --netrc-file --env-file --ssh-key"
+    " --key-file --certificate --private-key --ca-certificate --client-key --client-certificate --kubeconfig"
+    " --userconfig --tlscacert --tlscert --tlskey --pubkey --proxy-cert --proxy-key --exclude --ignore"
+    " --exclude-from -C --config --ca --cert-key"
+)
+_PRINTS = re.compile(r"environ|\benv\b|ENV|getenv|process\.env|\$ENV|os\.Getenv|%ENV", re.ASCII)
+_SOCKETS = re.compile(r"/dev/(?:tcp|udp)/")
+_GIT_REMOTE = named("push fetch pull clone ls-remote remote archive submodule send-email request-pull")
+_MANAGERS_SEND = re.compile(r"publish|upload|login|deploy|push|release")
+_MANAGERS = named("npm pnpm yarn pip twine poetry cargo gem mvn gradle composer hatch uv flit bun")
+_PROGRAM_SENDS = re.compile(
+    r"https?://|urlopen|requests\.|urllib|http\.client|socket|fetch\(|axios|Net::HTTP|LWP|curl_"
+    r"|file_get_contents\(['\"]http|smtp"
+    r"|ftplib|paramiko|IO::Socket|net\.connect|dns\.|gethostbyname|getaddrinfo|open-uri|XMLHttp|nslookup|httpx|aiohttp",
+    re.IGNORECASE,
+)
+_DUMPS = named("env printenv")
+
+
+def secret_egress(view: View) -> Iterator[Reason]:
+    """A secret and a way out in one command."""
+    sinks = [act for act in view.acts if _sends(act)]
+    if not sinks:
+        return
+    source = next((found for act in view.acts if (found := _secret_of(act, for_egress=True))), "")
+    source = source or next((f"${one}" for one in sorted(view.variables) if is_secret_name(one)), "")
+    if source:
+        where = sinks[0].name or "a socket"
+        text = f"{source} would leave this machine: it is read where {where} sends"
+        yield sinks[0].finds("secret-egress", DENY, text, hint="Let the person send it, or leave the secret out.")
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a variable's name says that it holds a secret."""
+    return name not in _NOT_SECRET and _SECRET_VARIABLE.fullmatch(name.upper()) is not None
+
+
+def _sends(act: Act) -> bool:  # noqa: PLR0911 - one case a program
+    if any(_SOCKETS.search(one.target.value) for one in act.command.redirections):
+        return True
+    name, given = act.name, act.arguments
+    if any(_SOCKETS.search(one) for one in given) and name not in _TEXTS:
+        return True
+    if {"--version", "--help", "-V"} & set(given[:1]):
+        return False
+    if name == "git":
+        return bool(_GIT_REMOTE & set(act.operands[:3]))
+    if name == "openssl":
+        return bool({"s_client", "s_server", "s_time"} & set(given))
+    if name in _MANAGERS:
+        return any(_MANAGERS_SEND.fullmatch(one) for one in given[:3])
+    if name in INTERPRETERS and name not in {"make", "gmake"}:
+        return any(_PROGRAM_SENDS.search(one) for one in given if len(one) > 8)
+    if name == "getent":
+        return bool({"hosts", "ahosts"} & set(given))
+    return name in NETWORK
+
+
+def _secret_of(act: Act, *, for_egress: bool = False) -> str:
+    """The secret that a command reads, named, or nothing."""
+    if dumped := _dumped(act):
+        return dumped
+    for one, faces in act.inputs:
+        if any(is_secret(path) for path in faces):
+            return one.target.value
+    if act.name in _TEXTS:
+        return ""
+    by_pattern = act.name not in _NAMES_ONLY and act.name != "git"
+    skipped = _skipped(act) if for_egress or act.name in NETWORK else set()
+    for value, faces in act.named:
+        if value not in skipped and any(is_secret(path, by_pattern=by_pattern) for path in faces):
+            return value
+    if act.name in NETWORK or is_shell(act.name) or act.name in INTERPRETERS:
+        return next((found[0] for one in act.arguments if (found := _MENTIONED.search(one)) and one not in skipped), "")
+    return ""
+
+
+_MENTIONED = re.compile(
+    r"(?<![\w.-])(?:~|\.{1,2}|/[\w./-]*|[\w-]+)?/?(?:\.env(?:\.(?!example\b)\w+)?|\.ssh/\w+|id_rsa|id_ed25519"
+    r"|\.netrc|\.npmrc|\.aws/\w+"
+    r"|\.git-credentials|\.pgpass|\.kube/config|\.gnupg/\w*|\.docker/config\.json)(?![\w-])|/etc/shadow"
+    r"|/proc/\w+/environ"
+)
+
+
+def _skipped(act: Act) -> set[str]:
+    """Values of options that log in, or leave out."""
+    found, values = set[str](), act.values
+    for at, one in enumerate(values):
+        name, sign, given = one.partition("=")
+        if name in _LOGIN_FLAGS:
+            found.add(given if sign else (values[at + 1] if at + 1 < len(values) else ""))
+            found.add(one)
+    return found
+
+
+def _dumped(act: Act) -> str:
+    name, given = act.name, act.arguments
+    if name == "env" and not act.operands:
+        return "the environment"
+    if name == "printenv":
+        hit = [one for one in act.operands if is_secret_name(one)]
+        return "" if act.operands and not hit else next(iter(hit), "the environment")
+    if name in {"set", "export", "declare", "typeset", "readonly", "compgen"}:
+        bare = not given or set(given) <= {"-p", "-x", "-px", "-xp", "-e", "-v"}
+        return "the environment" if bare else ""
+    if name == "ps" and any(re.fullmatch(r"-?[a-zA-Z]*e[a-zA-Z]*", one) and _shows_environment(one) for one in given):
+        return "the environment of other processes"
+    if name in {"jq", "gojq", "yq"} and any(re.search(r"\benv\b|\$ENV|\$__prog|input_filename", one) for one in given):
+        return "the environment"
+    if name in {"awk", "gawk", "mawk", "nawk"} and any("ENVIRON" in one for one in given):
+        return "the environment"
+    if name in {"history", "fc"}:
+        return "the shell's history"
+    joined = " ".join(given)
+    return next((what for program, pattern, what in _STORES if name == program and re.search(pattern, joined)), "")
+
+
+def _shows_environment(option: str) -> bool:
+    """`ps e` and `ps eww`, not `ps -e`: without the dash the letter shows environments."""
+    return not option.startswith("-")
+
+
+_STORES = (
+    ("gpg", r"--export-secret", "a private key"),
+    ("gpg2", r"--export-secret", "a private key"),
+    ("security", r"find-\w+-password|dump-keychain|export", "a password"),
+    ("pass", r"^(?!ls|find|help|version).+", "a password"),
+    ("secret-tool", r"lookup|search", "a password"),
+    ("gh", r"auth token|auth status.*-t", "a token"),
+    ("glab", r"auth token", "a token"),
+    ("git", r"credential (?:fill|approve)|credential-\w+ get", "a password"),
+    ("aws", r"configure (?:get|export)|sts get-session|secretsmanager get|ssm get-param.*decrypt", "a key"),
+    ("gcloud", r"auth print-|secrets versions access", "a token"),
+    ("az", r"account get-access-token|keyvault secret show", "a token"),
+    ("kubectl", r"get secrets?|config view.*--raw", "a secret"),
+    ("vault", r"kv get|read|token", "a secret"),
+    ("op", r"read|item get|signin", "a password"),
+    ("bw", r"get|list|unlock", "a password"),
+    ("ssh-add", r"-L", "a key"),
+    ("heroku", r"config|auth:token", "a secret"),
+    ("npm", r"config get .*(?:token|auth)|token", "a token"),
+    ("docker", r"inspect|compose config", "the environment"),
+    ("systemctl", r"show-environment", "the environment"),
+    ("strings", r"/proc/", "the environment"),
+    ("doppler", r"secrets|run", "a secret"),
+    ("sops", r"-d|decrypt", "a secret"),
+    ("ansible-vault", r"view|decrypt", "a secret"),
+)
+
+
+def secret_read(view: View) -> Iterator[Reason]:
+    """Secret places and dumps of the environment."""
+    for act in view.acts:
+        found = _secret_of(act)
+        if not found and act.command.words and _prints(act):
+            found = "the environment"
+        if found:
+            yield act.finds(
+                "secret-read",
+                ASK,
+                f"{found} may hold a secret",
+                sticky=True,
+                kind="secret_read",
+                hint="Name what is needed, not the whole.",
+            )
+    hit = next((one for one in sorted(view.variables) if is_secret_name(one)), "")
+    if hit:
+        yield Reason("secret-read", ASK, f"${hit} may hold a secret", sticky=True, kind="secret_read")
+
+
+def _prints(act: Act) -> bool:
+    return act.name in INTERPRETERS and any(_PRINTS.search(one) and "print" in one for one in act.arguments)

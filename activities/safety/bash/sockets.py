@@ -1,0 +1,230 @@
+"""Validators 6 and 13: hidden programs into an interpreter, and interpreters wired to a socket."""
+
+import re
+from collections.abc import Iterator
+
+from activities.safety.bash.names import DECODERS, INTERPRETERS, NETWORK, family, is_shell, named
+from activities.safety.bash.view import Act, View, is_unknown
+from workflows.contracts.commands import Place, Reason
+from workflows.contracts.permissions import Decision
+
+DENY = Decision.DENY
+
+_SOCKET = re.compile(r"/dev/(?:tcp|udp)/")
+_NETCATS = named("nc ncat netcat nc.openbsd nc.traditional socat telnet openssl pwncat rustcat")
+_OPENS_SOCKET = re.compile(
+    r"socket|fsockopen|stream_socket|TCPSocket|TCPServer|IO::Socket|Net::|net\.(?:connect|Socket|createServer"
+    r"|createConnection)"
+    r"|require\(['\"](?:node:)?net['\"]\)|/inet/(?:tcp|udp)|TcpClient|TCPClient|socketserver|asyncio\.open_connection"
+    r"|Deno\.connect|Bun\.connect|luasocket|Socket\(|sockets\.tcp",
+    re.IGNORECASE,
+)
+_STARTS = re.compile(
+    r"\bexec|system|popen|spawn|dup2|\bpty\b|subprocess|/bin/\w*sh\b|\bsh\b|bash|child_process|proc_open"
+    r"|shell_exec|passthru|cmd\.exe"
+    r"|fdopen|getline|reopen|`|powershell|Process|execve|eval|os\.execute",
+    re.IGNORECASE,
+)
+_DECODES = re.compile(
+    r"b64decode|b32decode|b85decode|a85decode|unhexlify|fromhex|decompress|codecs|atob|base64|unpack\(|pack\("
+    r"|MIME::Base64|gzinflate"
+    r"|gzuncompress|str_rot13|marshal|pickle|rot13|hex2bin|Buffer\.from|fromCharCode|chr\(|bytes\(\[|decode64",
+    re.IGNORECASE,
+)
+_RUNS = re.compile(
+    r"\bexec|\beval|system|popen|subprocess|spawn|compile\(|Function\(|instance_eval|\brun\(|__import__|assert\("
+    r"|create_function|\bsh\b|`|runpy",
+)
+_DATABASES = frozenset(
+    {"psql", "mysql", "sqlite3", "crontab", "m4", "make", "gmake", "awk", "gawk", "mawk", "nawk", "gdb"}
+)
+
+
+def reverse_shell(view: View) -> Iterator[Reason]:
+    """An interpreter whose input or output is a socket."""
+    text = "it wires an interpreter to a socket: whoever is at the other end commands this machine"
+    has_fifo = view.names & {"mkfifo", "mknod"}
+    shells = [act for act in view.acts if is_shell(act.name)]
+    if has_fifo and shells and view.names & NETWORK:
+        yield shells[0].finds("reverse-shell", DENY, text)
+        return
+    for act in view.acts:
+        if _is_wired(act, shells) or _executes(act) or _is_program(act):
+            yield act.finds("reverse-shell", DENY, text)
+            return
+
+
+def _is_wired(act: Act, shells: list[Act]) -> bool:
+    opens = any(_SOCKET.search(one.target.value) for one in act.command.redirections)
+    if opens:
+        later = [one for one in act.view.acts if one is not act]
+        runs = any(
+            is_shell(one.name) or one.name == "eval" or is_unknown(one.values[0] if one.values else "") for one in later
+        )
+        return is_shell(act.name) or (act.name == "exec" and runs) or (not act.values and runs)
+    if any(_SOCKET.search(word.value) for word in act.command.words) and shells:
+        return any(
+            one is not act and (one in act.upstream or act in one.upstream or is_shell(act.name)) for one in shells
+        )
+    if is_shell(act.name) and not act.operands:
+        raw = [one for one in act.upstream if one.name in _NETCATS]
+        return bool(raw) or any(one.name in _NETCATS and act in one.upstream for one in act.view.acts)
+    return False
+
+
+def _executes(act: Act) -> bool:
+    if act.name not in _NETCATS:
+        return act.name == "xterm" and any(re.search(r"\d+\.\d+\.\d+\.\d+:\d", one) for one in act.arguments)
+    for at, one in enumerate(act.arguments):
+        if re.fullmatch(r"-[a-zA-Z]*[ec]", one) and act.name not in {"openssl", "telnet"}:
+            following = act.arguments[at + 1] if at + 1 < len(act.arguments) else ""
+            if one.endswith("e") or not following.isdigit():
+                return True
+        if one.startswith(("--exec", "--sh-exec", "--lua-exec")) or re.search(
+            r"(?:^|,|!!)(?:EXEC|SYSTEM|SHELL)[:,]", one, re.IGNORECASE
+        ):
+            return True
+    return False
+
+
+def _is_program(act: Act) -> bool:
+    if act.name not in INTERPRETERS and not is_shell(act.name):
+        return False
+    program = " ".join(act.arguments)
+    texts = [one.target.value for one in act.command.redirections if one.is_heredoc]
+    if act.name in INTERPRETERS | {"pwsh", "powershell"}:
+        return any(_OPENS_SOCKET.search(one) and _STARTS.search(one) for one in (program, *texts))
+    return False
+
+
+def decoder_to_interpreter(view: View) -> Iterator[Reason]:
+    """What was decoded, unpacked or put together reaches something that runs it; a remote script runs as root."""
+    hidden = "its program is hidden: decoded or unpacked text goes straight into an interpreter"
+    tainted, files = _tainted(view)
+    for act in view.acts:
+        if (
+            (_reads_program(act) and any(_decodes(one) for one in act.upstream))
+            or (
+                _runs_words(act)
+                and (_has_decoder(act) or tainted & {name for word in act.command.words for name in word.variables})
+            )
+            or _is_hidden_program(act)
+            or (files and _runs_file(act, files))
+        ):
+            yield act.finds("decoder-to-interpreter", DENY, hidden)
+        elif _is_remote_root(act):
+            yield act.finds("decoder-to-interpreter", DENY, "a script from elsewhere would run as root, unseen")
+
+
+def _reads_program(act: Act) -> bool:
+    name = act.name
+    if name in {"source", "."}:
+        return bool(act.upstream)
+    if name in {"xargs", "parallel"}:
+        return any(is_shell(family(one.rsplit("/", 1)[-1])) or one == "eval" for one in act.arguments)
+    if name in {"at", "batch"}:
+        return True
+    if not is_shell(name) and (name not in INTERPRETERS or name in _DATABASES):
+        return name == "read" and any(one.name == "eval" for one in act.view.acts)
+    return not act.operands or act.operands[0] in {"-", "/dev/stdin"} or set(act.arguments) & {"-s"} != set()
+
+
+def _runs_words(act: Act) -> bool:
+    """Whether an argument, heredoc or here-string of it is a program."""
+    if act.name in {"eval", "source", ".", "trap"} or is_shell(act.name):
+        return True
+    return act.name in INTERPRETERS - _DATABASES or act.name in {"at", "batch", "su", "ssh", "watch"}
+
+
+def _has_decoder(act: Act) -> bool:
+    """Whether a decoder stands in a substitution of its own words."""
+    return any(
+        _decodes(one)
+        for one in act.below
+        if any(place in one.command.places for place in (Place.SUBSTITUTION, Place.PROCESS_IN, Place.HEREDOC))
+    ) and not (act.command.words and act.name in {"echo", "printf"})
+
+
+def _decodes(act: Act) -> bool:
+    name, given = act.name, act.arguments
+    letters = "".join(one[1:] for one in given if re.fullmatch(r"-[A-Za-z]+", one))
+    match name:
+        case (
+            "base64"
+            | "base32"
+            | "gbase64"
+            | "basenc"
+            | "gzip"
+            | "bzip2"
+            | "xz"
+            | "zstd"
+            | "lz4"
+            | "brotli"
+            | "gpg"
+            | "age"
+            | "lzma"
+        ):
+            return bool(set("dD") & set(letters)) or any(one.startswith(("--d", "--unc")) for one in given)
+        case "openssl":
+            return "-d" in given or "base64" in given or "-base64" in given or "enc" in given
+        case "xxd":
+            return "r" in letters or "-revert" in given
+        case "printf" | "echo":
+            source = act.command.words[1:]
+            is_escaped = name == "printf" or "e" in letters
+            return is_escaped and any(
+                re.search(r"\\(?:x[0-9a-fA-F]|0?[0-7]{2,3}|u[0-9a-fA-F])", word.value) for word in source
+            )
+        case "iconv" | "od" | "hexdump" | "jq" | "yq" | "tac" | "openssl-enc" | "dd_rescue":
+            return False
+        case "7z" | "unzip":
+            return "-so" in given or "p" in letters
+        case _ if name in INTERPRETERS:
+            return any(_DECODES.search(one) for one in given)
+    return name in DECODERS
+
+
+def _tainted(view: View) -> tuple[set[str], set[str]]:
+    """Variables and files that decoders fill."""
+    variables, files = set[str](), set[str]()
+    for act in view.acts:
+        if act.command.assignments and not act.values and any(_decodes(one) for one in act.below):
+            variables.update(one.name for one in act.command.assignments)
+        if act.name in {"export", "declare", "local", "typeset", "readonly"} and any(
+            _decodes(one) for one in act.below
+        ):
+            variables.update(one.partition("=")[0] for one in act.arguments)
+        if act.name in {"read", "mapfile"} and any(_decodes(one) for one in (*act.upstream, *act.below)):
+            variables.update(act.operands)
+        if _decodes(act) or any(_decodes(one) for one in act.upstream):
+            paths = [path for _, faces in act.outputs for path in faces if not path.startswith("/dev/")]
+            if act.name in {"tee", "sponge"}:
+                paths += [path for one in act.operands for path in act.faces(one)]
+            files.update(paths)
+    return variables, files
+
+
+def _runs_file(act: Act, files: set[str]) -> bool:
+    if not act.values:
+        return False
+    if any(path in files for path in act.faces(act.values[0]) if "/" in act.values[0]):
+        return True
+    is_runner = (
+        is_shell(act.name) or act.name in {"source", "."} or (act.name in INTERPRETERS and act.name not in _DATABASES)
+    )
+    return is_runner and any(path in files for one in act.operands[:1] for path in act.faces(one))
+
+
+def _is_hidden_program(act: Act) -> bool:
+    if act.name not in INTERPRETERS:
+        return False
+    return any(_DECODES.search(one) and _RUNS.search(one) and re.search(r"[('\"]", one) for one in act.arguments)
+
+
+def _is_remote_root(act: Act) -> bool:
+    if not (is_shell(act.name) or act.name in INTERPRETERS or act.name in {"source", ".", "eval"}):
+        return False
+    fetched = any(one.name in NETWORK for one in act.upstream) or any(
+        one.name in NETWORK for one in act.below if one.command.places[-1:] != (Place.RUN_BY,)
+    )
+    return fetched and act.is_root

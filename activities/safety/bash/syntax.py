@@ -1,0 +1,62 @@
+"""A command's text to its normal form: two readings, one list of simple commands, the inner ones included."""
+
+from collections.abc import Mapping
+
+from activities.safety.bash.build import Builder
+from activities.safety.bash.fallback import read_tokens
+from activities.safety.bash.grammar import read_tree
+from activities.safety.bash.level import follow
+from activities.safety.bash.lexer import Lexer
+from activities.safety.bash.raw import Reading
+from workflows.contracts.commands import Script
+
+LONGEST = 10_000
+"""Characters that are read by the grammar; of more only the lexer makes out commands."""
+
+MOST_COMMANDS, DEEPEST = 50, 12
+
+_UNCOMPARED = {"while", "case", "select", "function", "arithmetic"}
+
+
+def parse(text: str, known: Mapping[str, str] | None = None) -> Script:
+    """The normal form of a text; never raises. `known` holds variables whose values are known: HOME, PWD, `~name`."""
+    builder = Builder(text, dict(known or {}), read, follow)
+    builder.build()
+    commands = tuple(builder.commands)
+    problem = builder.problem
+    is_cut = builder.is_cut or len(text) > LONGEST or sum(one.reach == "direct" for one in commands) > MOST_COMMANDS
+    if not problem and is_cut:
+        problem = f"it is longer or deeper than is analysed ({LONGEST:,} characters, {MOST_COMMANDS} commands)"
+    return Script(
+        text,
+        commands,
+        is_parsed=not builder.used_fallback,
+        problem=problem,
+        loops=tuple(builder.loops),
+        functions=tuple(builder.functions),
+        features=frozenset(builder.features),
+        is_cut=is_cut,
+    )
+
+
+def read(text: str, *, is_short: bool) -> tuple[Reading, bool]:
+    """The raw commands of a text, and whether the grammar's reading is trusted."""
+    lexer = Lexer(text)
+    lexer.read()
+    tokens = read_tokens(text, lexer)
+    if not is_short:
+        tokens.problem = tokens.problem or f"it is longer than {LONGEST:,} characters"
+        return tokens, False
+    tree = read_tree(text, lexer.heredocs)
+    problem = tokens.problem or tree.problem
+    is_comparable = tree.features.isdisjoint(_UNCOMPARED) and tokens.features.isdisjoint(_UNCOMPARED)
+    if not problem and is_comparable and sorted(tree.cuts) != sorted(tokens.cuts):
+        problem = "two readings of it find different words"
+    if not problem:
+        return tree, True
+    # Neither reading is sure: the checks see what either of them finds.
+    tokens.problem = problem
+    tokens.features |= tree.features
+    seen = {(raw.start, tuple(raw.words)) for raw in tokens.raws}
+    tokens.raws.extend(raw for raw in tree.raws if (raw.start, tuple(raw.words)) not in seen and not raw.loop)
+    return tokens, False

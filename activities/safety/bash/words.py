@@ -1,0 +1,336 @@
+"""A word's source to what the shell makes of it: quotes, escapes, braces, variables, constant substitutions."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from activities.safety.bash.braces import MOST, expand
+from activities.safety.bash.lexer import Lexer
+from activities.safety.bash.sums import evaluated
+from workflows.contracts.commands import UNKNOWN, Word
+
+Run = Callable[[str, str], tuple[str | None, bool]]
+"""Notes a command that a word runs (its text, its kind); its output where that is constant, and whether it is a text
+that stands there as it is: a quoted heredoc."""
+
+BARE = re.compile(r"[A-Za-z0-9_./:=@%+,^-]+", re.ASCII)
+_SPECIAL = re.compile(r"""['"\\$`*?\[~<>]""")
+_ESCAPE = re.compile(r"\\(x[0-9A-Fa-f]{1,2}|u[0-9A-Fa-f]{1,4}|U[0-9A-Fa-f]{1,8}|[0-7]{1,3}|c.|.)", re.DOTALL)
+_LETTERS = {"a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+_NAMED = re.compile(r"([A-Za-z_]\w*|[0-9]+|[@*#?$!-])(.*)", re.ASCII | re.DOTALL)
+_SLICE = re.compile(r":\s*(-?\d+|\s-\d+)(?::(\d+))?", re.ASCII)
+_BLANKS = re.compile(r"[ \t\n]+")
+
+
+def unescape(text: str) -> str:
+    """What `$'…'`, `echo -e` and printf make of backslashes."""
+    return _ESCAPE.sub(_unescaped, text) if "\\" in text else text
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    code = found[1]
+    if code[0] in "xuU" and len(code) > 1:
+        number = int(code[1:], 16)
+        return chr(number) if number < 0x110000 and not 0xD800 <= number < 0xE000 else UNKNOWN
+    if code[0] in "01234567":
+        return chr(int(code, 8) & 0xFF)
+    if code[0] == "c" and len(code) == 2:
+        return chr(ord(code[1].upper()) & 0x1F)
+    return _LETTERS.get(code, code if code in "\\'\"?" else "\\" + code)
+
+
+@dataclass(slots=True)
+class Decoder:
+    """Decodes words with what is known of the variables so far."""
+
+    known: Mapping[str, str]
+    run: Run
+    is_cut: bool = False
+
+    def decode(self, source: str) -> list[Word]:
+        """The words that a source becomes: one, several by braces and splitting, or none."""
+        if BARE.fullmatch(source):
+            return [Word(source, source)]
+        sources = expand(source, _skip)
+        self.is_cut = self.is_cut or len(sources) >= MOST
+        if len(sources) == 1 and sources[0] is source:
+            return self._one(source, source)
+        return [word for one in sources for word in self._one(source, one, "brace")]
+
+    def text(self, source: str) -> Word:
+        """What stands in a heredoc that expands, or between double quotes."""
+        pieces = _Pieces(self, source, is_heredoc=True)
+        pieces.double(source)
+        return pieces.word()
+
+    def _one(self, source: str, piece: str, *marks: str) -> list[Word]:
+        pieces = _Pieces(self, source)
+        pieces.marks.update(marks)
+        pieces.read(piece)
+        return pieces.words()
+
+
+def _skip(source: str, at: int) -> int:
+    if source[at] in "<>":
+        return Lexer(source).word_end(at) if source.startswith("(", at + 1) else at + 1
+    return Lexer(source).piece(at)
+
+
+@dataclass(slots=True)
+class _Pieces:
+    """One word while it is put together."""
+
+    decoder: Decoder
+    source: str
+    is_heredoc: bool = False
+    value: list[str] = field(default_factory=list)
+    done: list[str] = field(default_factory=list)
+    marks: set[str] = field(default_factory=set)
+    names: list[str] = field(default_factory=list)
+    has_glob: bool = False
+    may_split: bool = False
+    is_quoted: bool = False
+
+    def words(self) -> list[Word]:
+        values = [*self.done, "".join(self.value)]
+        if not values[-1] and not self.is_quoted and (self.done or (self.marks and not self.may_split)):
+            values.pop()
+        return [self._made(value) for value in values]
+
+    def word(self) -> Word:
+        return self._made("".join(self.value))
+
+    def _made(self, value: str) -> Word:
+        return Word(
+            self.source,
+            value,
+            is_plain=value == self.source and not self.marks and not self.is_quoted,
+            has_glob=self.has_glob,
+            may_split=self.may_split,
+            expansions=frozenset(self.marks),
+            variables=tuple(self.names),
+        )
+
+    def read(self, text: str) -> None:
+        at, size = 0, len(text)
+        if text.startswith("~"):
+            at = self._tilde(text)
+        while at < size:
+            char = text[at]
+            if char == "'":
+                end = text.find("'", at + 1)
+                end = size if end < 0 else end
+                self._quoted(text[at + 1 : end])
+                at = end + 1
+            elif char == '"':
+                end = Lexer(text).double_end(at + 1)
+                self.is_quoted = True
+                self.double(text[at + 1 : max(end - 1, at + 1)])
+                at = end
+            elif char == "\\":
+                if text[at + 1 : at + 2] != "\n":
+                    self._quoted(text[at + 1 : at + 2])
+                at += 2
+            elif char in "$`":
+                at = self._expansion(text, at, is_quoted=False)
+            elif char in "<>" and text.startswith("(", at + 1):
+                end = Lexer(text).nested(at + 2)
+                self._process(text[at + 2 : end - 1], char)
+                at = end
+            elif char in "*?[":
+                self.has_glob = True
+                self.marks.add("glob")
+                self.value.append(char)
+                at += 1
+            else:
+                found = _SPECIAL.search(text, at + 1)
+                end = found.start() if found else size
+                self.value.append(text[at:end])
+                at = end
+
+    def _quoted(self, text: str) -> None:
+        self.is_quoted = True
+        self.value.append(text)
+
+    def _tilde(self, text: str) -> int:
+        found = re.match(r"~([A-Za-z_][\w.-]*|[+-])?(?=/|$)", text, re.ASCII)
+        if not found:
+            return 0
+        self.marks.add("tilde")
+        name = found[1] or ""
+        home = self.decoder.known.get("HOME") if not name else self.decoder.known.get(f"~{name}")
+        if home is None:
+            self.value.append(text[: found.end()])
+        else:
+            self.value.append(home)
+        return found.end()
+
+    def double(self, text: str) -> None:
+        """What stands between double quotes, or in a heredoc."""
+        at, size = 0, len(text)
+        while at < size:
+            char = text[at]
+            if char == "\\":
+                following = text[at + 1 : at + 2]
+                if following in ("$`\\\n" if self.is_heredoc else '$`"\\\n') and following:
+                    self.value.append("" if following == "\n" else following)
+                else:
+                    self.value.append("\\" + following)
+                at += 2
+            elif char in "$`":
+                at = self._expansion(text, at, is_quoted=True)
+            else:
+                found = re.compile(r"[\\$`]").search(text, at)
+                end = found.start() if found else size
+                self.value.append(text[at:end])
+                at = end
+
+    def _expansion(self, text: str, at: int, *, is_quoted: bool) -> int:
+        lexer = Lexer(text)
+        if text[at] == "`":
+            end = lexer.backquote_end(at)
+            inner = re.sub(r"\\([\\$`])", r"\1", text[at + 1 : end - 1])
+            self._command(inner, is_quoted=is_quoted)
+            return end
+        end = lexer.dollar_end(at, is_quoted=is_quoted)
+        body = text[at:end]
+        if body == "$":
+            self.value.append("$")
+        elif body.startswith("$(("):
+            if body.endswith("))") and not self._is_command(text, at, end):
+                self._sum(body[3:-2])
+            else:
+                self._command(body[2:-1], is_quoted=is_quoted)
+        elif body.startswith("$("):
+            self._command(body[2:-1] if body.endswith(")") else body[2:], is_quoted=is_quoted)
+        elif body.startswith("${"):
+            self._parameter(body[2:-1], is_quoted=is_quoted)
+        elif body.startswith("$["):
+            self._sum(body[2:-1])
+        elif body.startswith("$'") and not is_quoted:
+            self.is_quoted = True
+            self.marks.add("ansi")
+            self.value.append(unescape(body[2:-1]))
+        elif body.startswith('$"') and not is_quoted:
+            self.is_quoted = True
+            self.marks.add("ansi")
+            self.double(body[2:-1])
+        else:
+            self._variable(body[1:], is_quoted=is_quoted)
+        return end
+
+    @staticmethod
+    def _is_command(text: str, at: int, end: int) -> bool:
+        return Lexer(text).arithmetic_end(at + 3) != end
+
+    def _sum(self, text: str) -> None:
+        if (result := evaluated(text)) is not None:
+            self.marks.add("literal-arithmetic")
+            self.value.append(str(result))
+            return
+        self.marks.add("arithmetic")
+        # Names in it may hold subscripts that run commands; those written here are run.
+        self.decoder.text(text)
+        self.value.append(UNKNOWN)
+
+    def _command(self, inner: str, *, is_quoted: bool) -> None:
+        output, is_text = self.decoder.run(inner, "substitution")
+        self.marks.add("text" if is_text else "command")
+        if output is None:
+            self._unknown(is_quoted=is_quoted)
+        else:
+            self._known(output.rstrip("\n"), is_quoted=is_quoted)
+
+    def _process(self, inner: str, sign: str) -> None:
+        self.marks.add("process-in" if sign == "<" else "process-out")
+        self.decoder.run(inner, "process-in" if sign == "<" else "process-out")
+        self.value.append(UNKNOWN)
+
+    def _unknown(self, *, is_quoted: bool) -> None:
+        self.value.append(UNKNOWN)
+        self.may_split = self.may_split or not is_quoted
+
+    def _known(self, text: str, *, is_quoted: bool) -> None:
+        """A value that is known; outside quotes it is cut at blanks, and its stars are patterns."""
+        if is_quoted:
+            self.value.append(text)
+            return
+        if any(char in text for char in "*?["):
+            self.has_glob = True
+            self.marks.add("glob")
+        parts = _BLANKS.split(text)
+        self.value.append(parts[0])
+        for part in parts[1:]:
+            if "".join(self.value):
+                self.done.append("".join(self.value))
+            self.value[:] = [part]
+
+    def _variable(self, name: str, *, is_quoted: bool) -> None:
+        self.names.append(name)
+        self.marks.add("variable")
+        value = self.decoder.known.get(name)
+        if name in {"@", "*"}:
+            is_quoted = is_quoted and name == "*"
+        if value is None:
+            self._unknown(is_quoted=is_quoted)
+        else:
+            self._known(value, is_quoted=is_quoted)
+
+    def _parameter(self, body: str, *, is_quoted: bool) -> None:
+        found = _NAMED.fullmatch(body)
+        if body[:1] in {"!", "#"} and len(body) > 1:
+            self._special(body)
+            return
+        if not found:
+            self.marks.add("operator")
+            self._unknown(is_quoted=is_quoted)
+            return
+        name, rest = found[1], found[2]
+        if not rest:
+            self._variable(name, is_quoted=is_quoted)
+            return
+        self.marks.add("operator")
+        self.names.append(name)
+        if rest.startswith("["):
+            self._element(name, rest, is_quoted=is_quoted)
+            return
+        value = self.decoder.known.get(name)
+        if found := re.match(r":?([-=+?])", rest):
+            default = self.decoder.text(rest[found.end() :])
+            uses_default = (found[1] == "+") if value else (found[1] != "+")
+            chosen = default.value if uses_default else (value or "")
+            self._known(chosen, is_quoted=is_quoted)
+            self.may_split = self.may_split or not is_quoted
+            return
+        self.decoder.text(rest)
+        if value is not None and (cut := _SLICE.fullmatch(rest)):
+            start = int(cut[1])
+            end = start + int(cut[2]) if cut[2] else None
+            self._known(value[start:end], is_quoted=is_quoted)
+        elif value is not None and (swap := re.fullmatch(r"(//?)([^/*?\[]+)/?(.*)", rest, re.DOTALL)):
+            self._known(value.replace(swap[2], swap[3], -1 if swap[1] == "//" else 1), is_quoted=is_quoted)
+        elif value is not None and rest in {"@L", ",,", "@U", "^^"}:
+            self._known(value.lower() if rest in {"@L", ",,"} else value.upper(), is_quoted=is_quoted)
+        else:
+            self._unknown(is_quoted=is_quoted)
+
+    def _element(self, name: str, rest: str, *, is_quoted: bool) -> None:
+        self.decoder.text(rest)
+        value = self.decoder.known.get(name + rest)
+        is_all = rest in {"[@]", "[*]"}
+        if value is None:
+            self._unknown(is_quoted=is_quoted and not is_all)
+        else:
+            self._known(value, is_quoted=is_quoted and not is_all)
+
+    def _special(self, body: str) -> None:
+        self.marks.add("operator")
+        name = body[1:]
+        self.names.append(name)
+        pointed = self.decoder.known.get(self.decoder.known.get(name, ""), None) if body[0] == "!" else None
+        self.decoder.text(name)
+        if pointed is None:
+            self._unknown(is_quoted=False)
+        else:
+            self._known(pointed, is_quoted=False)
+            self.may_split = True
