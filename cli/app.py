@@ -37,6 +37,7 @@ COMMANDS = (
     Listing("down", "engine:down", "Engine", "End them; sessions go on at the next start."),
     Listing("status", "engine:status", "Engine", "Show what runs, and where."),
     Listing("settings", "settings:settings", "Engine", "Show which settings count, and from which file."),
+    Listing("hooks", "hooks:hooks", "Engine", "List hooks, or try what they would decide."),
     Listing("doctor", "doctor:doctor", "Engine", "Look for what is wrong with this set-up."),
     Listing("worker", "worker:worker", "Engine", "Run a worker for a fleet, in the foreground."),
     Listing("demo", "demo:demo", "Engine", "See a session survive a crash; needs no key."),

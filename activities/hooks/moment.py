@@ -38,29 +38,37 @@ def moments_of(rules: Sequence[HookRule]) -> tuple[str, ...]:
 
 async def run_moment(world: World, request: HookMoment) -> HookDone:
     """Run the hooks and write a notice of what they did. Raises StoreError or ChainError."""
+    try:
+        result = await said_at(world, request)
+    except HooksCancelled:
+        return HookDone(head=request.head, stopped="the person interrupted while hooks ran")
+    if not result.records:
+        return HookDone(head=request.head)
+    head = await world.transcript.append(request.head, request.at, (_notice(request, result),))
+    return HookDone(head=head, blocked=_blocked(request, result), stopped=_stopped(request, result))
+
+
+async def said_at(world: World, request: HookMoment) -> HookResult:
+    """What they said, found again when an earlier attempt could not report it. Raises HooksCancelled."""
     context = await _context(world, request.context)
     rules = matching_hooks((*context.hooks, *context.settings.hooks), request.event, request.target)
     if not rules:
-        return HookDone(head=request.head)
+        return HookResult()
     place = f"{request.event}.{request.turn}.{request.number}"
     record = world.journal.call(
         request.session, effect_key(request.session, request.exchange, place, request.event, "{}")
     )
     async with record.lock():
-        try:
-            result = await _result(world, request, context, record, rules)
-        except HooksCancelled:
-            return HookDone(head=request.head, stopped="the person interrupted while hooks ran")
-    head = await world.transcript.append(request.head, request.at, (_notice(request, result),))
-    return HookDone(head=head, blocked=_blocked(request, result), stopped=_stopped(request, result))
+        if (known := record.read_outcome()) is not None:
+            return HookResult.model_validate(known["result"])
+        result = await _run(world, request, context, record, rules)
+        record.write_outcome({"result": result.model_dump(mode="json")})
+        return result
 
 
-async def _result(
+async def _run(
     world: World, request: HookMoment, context: SessionContext, record: CallRecord, rules: Sequence[HookRule]
 ) -> HookResult:
-    """What they said, found again when an earlier attempt could not report it."""
-    if (known := record.read_outcome()) is not None:
-        return HookResult.model_validate(known["result"])
     cwd = Path(request.cwd or context.cwd)
     place = HookPlace(world, request.session, record.key, record.path, cwd, Path(context.cwd))
     given = HookInput(
@@ -72,9 +80,7 @@ async def _result(
         prompt_id=request.prompt,
         facts={**request.facts, **await _facts(world, request, context)},
     )
-    result = await run_hooks(place, rules, given, Where(request.turn, request.exchange))
-    record.write_outcome({"result": result.model_dump(mode="json")})
-    return result
+    return await run_hooks(place, rules, given, Where(request.turn, request.exchange))
 
 
 async def _facts(world: World, request: HookMoment, context: SessionContext) -> dict[str, JsonValue]:

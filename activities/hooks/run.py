@@ -4,7 +4,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from activities.hooks.command import end_hooks, run_command_hook, start_beside
 from activities.hooks.http import run_http_hook
@@ -72,12 +72,22 @@ async def _answered(place: HookPlace, rule: HookRule, given: bytes) -> Answered:
         return _failed(rule, Ended(failure="crash" if why else "", text=why)) if why else _beside(rule)
     ended = await _ended(place, rule, given)
     if ended.said is None:
-        return _failed(rule, ended)
+        return _failed(rule, replace(ended, text=place.world.masker(place.session).text(ended.text)))
     try:
-        answer = answer_of(rule.event, ended.said)
+        answer = _masked(place, answer_of(rule.event, ended.said))
     except BadAnswer as error:
         return _failed(rule, Ended(None, "bad_answer", str(error), ended.exit, ended.seconds, ended.crash))
     return Answered(_record(rule, ended, answer), answer)
+
+
+def _masked(place: HookPlace, answer: HookAnswer) -> HookAnswer:
+    """The answer without secrets in what the model, the store and watchers are told; a new input stays as it is."""
+    mask = place.world.masker(place.session).text
+    words = ("reason", "context", "stop_reason", "message")
+    changed: dict[str, object] = {name: mask(getattr(answer, name)) for name in words if getattr(answer, name)}
+    if answer.output:
+        changed["output"] = mask(answer.output)
+    return answer.model_copy(update=changed)
 
 
 async def _ended(place: HookPlace, rule: HookRule, given: bytes) -> Ended:

@@ -29,6 +29,7 @@ _BEFORE, _ASKED, _DENIED, _AFTER = "before", "asked", "denied", "after"
 """Under which name the answers of a moment are kept in the call's record."""
 
 _NOTHING = HookResult()
+_NOTIFIED = HookEvent.NOTIFICATION
 
 _AFTER_EVENTS = {CallStatus.OK: HookEvent.POST_TOOL_USE, CallStatus.ERROR: HookEvent.POST_TOOL_USE_FAILURE}
 
@@ -87,6 +88,10 @@ class CallHooks:
         else:
             facts |= {"error": text, "is_interrupt": False}
         return _with(outcome, event, await self._once(_AFTER, event, given, facts))
+
+    async def said(self, event: HookEvent, given: ToolInput, facts: Mapping[str, JsonValue]) -> HookResult:
+        """What the hooks of one event say, for whoever tries them."""
+        return await self._once(event.value, event, given, facts, "permission_prompt" if event == _NOTIFIED else "")
 
     def pass_of(self, verdict: Verdict) -> Pass:
         """What a call that must ask has found so far, for its second pass."""
