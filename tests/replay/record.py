@@ -27,6 +27,7 @@ from tests.fakes.rig import Rig, Talk, Told, played, rig
 from tests.fakes.stand_ins import Stand, bare_engine, failing
 from tests.fakes.waiting import eventually_async
 from workflows.contracts.errors import FailureKind
+from workflows.contracts.extensions import HookEvent, HookKind, HookRule
 from workflows.contracts.model import MOST_CALLS, CallRef
 from workflows.contracts.permissions import Mode
 from workflows.contracts.session import ArchiveRequest, SessionResult, SetMode, Snapshot
@@ -130,6 +131,30 @@ async def _recovery(rig: Rig, box: Path) -> Talk:
 
 def _has_rested(snapshot: Snapshot, turns: int) -> bool:
     return snapshot.state.turns > turns and snapshot.phase == "idle"
+
+
+async def _hooks(rig: Rig, box: Path) -> Talk:
+    stop = "[ -e stopped ] || { touch stopped; echo 'once more' >&2; exit 2; }"
+    commands = {
+        HookEvent.SESSION_START: "echo be brief",
+        HookEvent.USER_PROMPT_SUBMIT: "grep -q secret && exit 2; true",
+        HookEvent.PRE_TOOL_USE: "true",
+        HookEvent.POST_TOOL_BATCH: "grep -q enough && exit 2; true",
+        HookEvent.STOP: stop,
+        HookEvent.SESSION_END: "true",
+    }
+    hooks = [HookRule(event=event, kind=HookKind.COMMAND, command=command) for event, command in commands.items()]
+    async with played(
+        {"replies": [{"content": [_bash("echo 1")]}, "ended", {"content": [_bash("echo enough")]}]}
+    ) as model:
+        talk = await rig.start(model, cwd=box, once=False, settings={"hooks": hooks})
+        await talk.when(partial(_has_rested, turns=0), 60)
+        for turns, text in ((1, "the secret"), (2, "go on")):
+            await talk.send(text)
+            await talk.when(partial(_has_rested, turns=turns), 60)
+        await talk.close()
+        await talk.result()
+        return talk
 
 
 async def _refused(rig: Rig, box: Path) -> Talk:
@@ -268,6 +293,7 @@ KINDS: dict[str, Play] = {
     "interrupt": _interrupt,
     "roll": _roll,
     "recovery": _recovery,
+    "hooks": _hooks,
     "refused": _refused,
     "bad-media": _bad_media,
     "left-out": _left_out,
