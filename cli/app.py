@@ -38,6 +38,7 @@ COMMANDS = (
     Listing("status", "engine:status", "Engine", "Show what runs, and where."),
     Listing("settings", "settings:settings", "Engine", "Show which settings count, and from which file."),
     Listing("hooks", "hooks:hooks", "Engine", "List hooks, or try what they would decide."),
+    Listing("sandbox", "sandbox:sandbox", "Engine", "Try a command in the sandbox, and see what is refused."),
     Listing("doctor", "doctor:doctor", "Engine", "Look for what is wrong with this set-up."),
     Listing("worker", "worker:worker", "Engine", "Run a worker for a fleet, in the foreground."),
     Listing("demo", "demo:demo", "Engine", "See a session survive a crash; needs no key."),

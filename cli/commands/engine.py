@@ -13,6 +13,7 @@ from cli.person import check_person, is_agents_command
 from worker import engine, model_keys, target
 from worker.commands_left import end_commands
 from worker.engine import Home
+from worker.networks_left import end_networks
 from worker.rehearsals import end_rehearsals
 from workflows.contracts.errors import ExitCode
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:  # Rich is loaded where something is drawn
 WORKER_LIMIT_S = 20.0
 """How long `up` waits for the worker before it says that it is still starting."""
 
-ENDS_COMMANDS: tuple[Callable[[Home], None], ...] = (end_commands,)
+ENDS_COMMANDS: tuple[Callable[[Home], None], ...] = (end_commands, end_networks)
 """What `down` calls to end commands that outlive a worker: before its end, and after it for what it still started."""
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]

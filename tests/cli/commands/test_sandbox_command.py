@@ -1,0 +1,65 @@
+"""perdure sandbox and doctor: which tier works here, and what is refused."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.activities.safety.sandbox.cell import missing
+
+PERDURE = [str(Path(sys.executable).parent / "perdure")]
+pytestmark = [pytest.mark.journey, pytest.mark.skipif(bool(missing(2)), reason=f"no Landlock: {missing(2)}")]
+
+
+@pytest.fixture
+def work(home: Path, tmp_path: Path) -> Path:
+    assert home.is_dir()
+    folder = tmp_path / "work"
+    folder.mkdir()
+    return folder
+
+
+def perdure(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*PERDURE, *words], cwd=cwd, capture_output=True, text=True, check=False, timeout=80)
+
+
+def test_it_says_which_tier_works(work: Path) -> None:
+    assert perdure("sandbox", "--tier", "2", cwd=work).stdout == "tier 2, landlock\n"
+
+
+def test_a_command_runs_with_its_own_flags_output_and_exit_code(work: Path) -> None:
+    done = perdure("sandbox", "--tier", "2", "sh", "-c", "echo $0 $1; exit 7", "-x", "--help", cwd=work)
+    assert (done.stdout, done.returncode) == ("-x --help\n", 7)
+    assert done.stderr.startswith("[tier 2, landlock]\n")
+
+
+def test_what_is_refused_is_told_beside_the_output(work: Path) -> None:
+    done = perdure("sandbox", "echo in > f; echo x > /perdure-x", cwd=work)
+    assert "[sandbox denial: /perdure-x" in done.stderr
+    assert (work / "f").read_text() == "in\n"
+    assert sorted(path.name for path in work.iterdir()) == ["f"]
+
+
+def test_the_settings_of_the_folder_count(work: Path) -> None:
+    outside = work.parent / "outside"
+    outside.mkdir()
+    (work / ".perdure").mkdir()
+    settings = {"sandbox": {"filesystem": {"denyWrite": ["closed"]}}}
+    (work / ".perdure" / "settings.json").write_text(json.dumps(settings))
+    (work / "closed").mkdir()
+    done = perdure("sandbox", "--tier", "1", "touch closed/x", cwd=work)
+    assert done.returncode != 0
+    assert not (work / "closed" / "x").exists()
+
+
+def test_a_folder_that_is_not_there_is_told_in_one_line(work: Path) -> None:
+    done = perdure("sandbox", "--cwd", "gone", "true", cwd=work)
+    assert done.returncode == 1
+    assert "There is no folder" in done.stderr
+
+
+def test_doctor_tells_the_tier(work: Path) -> None:
+    found = {one["name"]: one for one in json.loads(perdure("doctor", "--json", cwd=work).stdout)}
+    assert "tier" in found["sandbox"]["text"]
