@@ -28,6 +28,8 @@ def is_denied(folder: Path, command: str) -> bool:
         "echo $(perdure approve x)",
         "true\nperdure stop s",
         "perdure down",
+        "perdure trust",
+        "cd x && perdure trust --revoke",
         "PERDURE_HOME=/x perdure worker",
         "temporal workflow signal -w session-x",
         "/usr/bin/temporal workflow list",

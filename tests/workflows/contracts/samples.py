@@ -7,6 +7,8 @@ from enum import Enum
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
+from pydantic import JsonValue
+
 import workflows.contracts
 from workflows.contracts.contract import Contract
 
@@ -37,16 +39,16 @@ def sample(contract: type[Contract], *, is_full: bool) -> Contract:
 
 def _value(annotation: Any, *, is_full: bool) -> Any:  # Any: whatever a field may be annotated with
     origin, parts = get_origin(annotation), get_args(annotation)
-    if origin is Annotated:
-        return _value(parts[0], is_full=is_full)
-    if origin in {Union, UnionType}:
+    if origin in {Annotated, Union, UnionType}:
         return _value(parts[0], is_full=is_full)
     if origin is Literal:
         return parts[0]
     if origin is tuple:
         return (_value(parts[0], is_full=is_full),)
     if origin is dict:
-        return {"name": ["ü", 1, None]}
+        return {"name": _value(parts[1], is_full=is_full)}
+    if annotation is JsonValue:
+        return ["ü", 1, None]
     if isinstance(annotation, type) and issubclass(annotation, Contract):
         return sample(annotation, is_full=is_full)
     if isinstance(annotation, type) and issubclass(annotation, Enum):
