@@ -207,7 +207,10 @@ _EXEC_FLAGS: dict[str, tuple[str, ...]] = {
 
 def exec_flags(view: View) -> Iterator[Reason]:
     """Flags of readers that run programs, exact and abbreviated."""
+    refused = {act.index for act, _ in view.refusals}
     for act in view.acts:
+        if act.index not in refused:
+            continue
         flags = _EXEC_FLAGS.get(
             act.name.removeprefix("g") if act.name in {"gtar", "gfind", "gsed", "gawk", "gsort"} else act.name, ()
         )

@@ -4,7 +4,7 @@ from activities.safety.bash.options import parse
 from activities.safety.bash.reader import Reader, form_of
 
 _DIFF = (
-    " -puszabwWRBMCDOl? -U: -G: -S: -l: -M? -C? -B? -X? --patch --no-patch --raw --patch-with-raw --patience"
+    " -puszabwWRD -U: -G: -S: -l: -M? -C? -B? -X? --patch --no-patch --raw --patch-with-raw --patience"
     " --histogram --minimal"
     " --diff-algorithm= --anchored= --stat? --numstat --shortstat --dirstat? --summary --patch-with-stat"
     " --name-only --name-status"
@@ -51,9 +51,6 @@ _SPECS: dict[str, str] = {
     "show": _LOG + _DIFF,
     "diff": _DIFF,
     "diff-tree": _DIFF + " -rtvmc --root --stdin --no-commit-id --pretty? --format= --cc --always --merge-base",
-    "diff-index": _DIFF + " -m --cached",
-    "diff-files": _DIFF + " -q",
-    "whatchanged": _LOG + _DIFF,
     "branch": "-arvi -l? --list --all --remotes --verbose --show-current --merged? --no-merged? --contains?"
     " --no-contains? --sort="
     " --format= --points-at= --color? --no-color --column? --no-column --abbrev= --no-abbrev --ignore-case",
@@ -76,7 +73,6 @@ _SPECS: dict[str, str] = {
     " --show-email --show-name"
     " --show-number --abbrev= --ignore-rev= --color-lines --color-by-age --minimal --since= --reverse"
     " --first-parent -S: -h",
-    "annotate": "-bcefklnpstw -L:",
     "shortlog": "-nsec -w? -N --numbered --summary --email --committer --group= --format= --since= --after="
     " --until= --before= --author="
     " --all --no-merges --merges --max-count= --branches? --tags?",
@@ -95,7 +91,7 @@ _SPECS: dict[str, str] = {
     "reflog": _LOG + _DIFF,
     "stash": _LOG + _DIFF + " --include-untracked --only-untracked",
     "worktree": "-vz --porcelain --verbose",
-    "grep": "-abcefhilnopqrsvwzEFGHILPW -e: -A: -B: -C: -m: -f:< -N --text --ignore-case --invert-match"
+    "grep": "-abchilnopqrsvwzEFGHILPW -e: -A: -B: -C: -m: -N --text --ignore-case --invert-match"
     " --word-regexp --name-only"
     " --files-with-matches --files-without-match --count --color? --no-color --break --heading --show-function"
     " --function-context"
@@ -104,37 +100,22 @@ _SPECS: dict[str, str] = {
     " --recursive --no-recursive --untracked --no-index --cached --no-exclude-standard --exclude-standard --and"
     " --or --not"
     " --all-match --quiet --context= --after-context= --before-context= --threads= --max-count= --full-name"
-    " --no-textconv -O0",
+    " --no-textconv",
     "count-objects": "-vH --verbose --human-readable",
     "check-ignore": "-vnqz --verbose --non-matching --quiet --no-index",
-    "check-attr": "-az --all --cached",
     "name-rev": "--tags --refs= --exclude= --all --name-only --no-undefined --always --annotate-stdin",
     "cherry": "-v --abbrev?",
     "config": "-z --get= --global --local --system --show-origin --show-scope --name-only --null --type="
     " --bool --int --path",
-    "range-diff": _DIFF,
-    "var": "-l",
     "version": "--build-options",
-    "fsck": "",
-    "symbolic-ref": "-q --short --quiet",
-    "verify-commit0": "",
-    "hash-object": "-t: --stdin --path= --no-filters --literally",
-    "column": "",
-    "ls-remote0": "",
 }
-_FORMS: dict[str, Reader] = {
-    verb: Reader(*form_of(spec), operands="texts")
-    for verb, spec in _SPECS.items()
-    if not verb.endswith("0") and verb not in {"fsck", "column"}
-}
+_FORMS: dict[str, Reader] = {verb: Reader(*form_of(spec), operands="texts") for verb, spec in _SPECS.items()}
 _FIRST = {
     "stash": {"list", "show"},
     "worktree": {"list"},
     "reflog": {"show", "list", "exists"},
     "remote": set[str](),
-    "symbolic-ref": {"HEAD"},
 }
-_LISTERS = {"branch", "tag"}
 _LISTS = {"-l", "--list", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at", "-n"}
 _FRONT = {"--no-pager", "--no-optional-locks", "--literal-pathspecs", "--no-replace-objects"}
 
@@ -179,12 +160,8 @@ def _is_reading(verb: str, operands: list[str], options: set[str]) -> bool:  # n
             )
         case "stash" | "worktree":
             return bool(operands) and operands[0] in _FIRST[verb]
-        case "symbolic-ref":
-            return len(operands) == 1
         case "config":
             return "--get" in options and not operands
         case "cat-file":
             return bool(options & {"-p", "-t", "-s", "-e", "--batch-check"})
-        case "shortlog":
-            return True
     return True

@@ -253,6 +253,10 @@ def _by_flags(values: list[str]) -> Iterator[Inner]:
     """Flags of many programs that name a command."""
     for at, value in enumerate(values[1:], 1):
         name, sign, given = value.partition("=")
+        if value == "--":
+            return
+        if values[at - 1] in {"-e", "--regexp", "--grep", "-name"}:
+            continue
         if sign and name in _COMMAND_FLAGS:
             yield Inner(given.removeprefix("exec="), reach=Reach.DECODED)
         elif value in _COMMAND_FLAGS and at + 1 < len(values):

@@ -43,12 +43,6 @@ MACHINE: dict[str, Reader] = {
         "none",
         0,
     ),
-    "lsblk": reader(
-        "-abdfhilmnopPrstxJTS -o: -e: -I: -x: --all --bytes --fs --json --list --output= --paths --raw --tree?"
-        " --version --help",
-        "none",
-        0,
-    ),
     "ps": reader(_PS, "ps"),
     "pgrep": reader(
         "-aclfinovwx -d: -g: -G: -P: -s: -t: -u: -U: -r: --list-name --list-full --count --full --ignore-case"

@@ -209,7 +209,12 @@ def _read(act: Act, reader: Reader) -> Refusal | None:
     paths += _path_operands(reader, parsed, operands)
     if act.name == "cd":
         inside = [path for one in operands for path in act.faces(one)]
-        ok = operands and inside and all(is_inside(path, act.view.setting) for path in inside)
+        ok = (
+            operands
+            and inside
+            and not operands[0].startswith(("-", "+"))
+            and all(is_inside(path, act.view.setting) for path in inside)
+        )
         return None if ok and not _GLOB.search(operands[0]) else Refusal("path", "it leaves the workspace")
     return _paths(act, paths, is_listing=reader.is_listing)
 

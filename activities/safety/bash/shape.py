@@ -60,7 +60,12 @@ def command_word(view: View) -> Iterator[Reason]:
 
 def deobfuscate(view: View) -> Iterator[Reason]:
     """Commands that only decoding shows."""
-    hidden = [act for act in view.acts if act.command.reach == Reach.DECODED]
+    refused = {act.index for act, _ in view.refusals}
+    hidden = [
+        act
+        for act in view.acts
+        if act.command.reach == Reach.DECODED and any(one.index in refused for one in act.carriers)
+    ]
     if hidden:
         text = f"only decoding shows that it runs {_shown(hidden[0])}"
         yield hidden[0].finds("deobfuscate", ASK, text, hint="Write the command itself.")

@@ -129,8 +129,6 @@ READERS: dict[str, Reader] = {
     "shasum": reader("-btUp -a: --algorithm= --binary --text --version --help"),
     "cksum": reader("-l: -a: --length= --algorithm= --untagged --tag --base64 --raw --zero --version --help"),
     "zcat": reader("-fq --version --help"),
-    "bzcat": reader("-s"),
-    "xzcat": reader("-q"),
     "grep": reader(_GREP, "text-then-paths", recursive="-r -R --recursive --dereference-recursive"),
     "egrep": reader(_GREP, "text-then-paths", recursive="-r -R --recursive"),
     "fgrep": reader(_GREP, "text-then-paths", recursive="-r -R --recursive"),
@@ -244,7 +242,7 @@ READERS: dict[str, Reader] = {
 for _alias, _name in {
     "gawk": "awk", "mawk": "awk", "nawk": "awk", "gsed": "sed", "ggrep": "grep", "gcat": "cat", "ghead": "head",
     "gls": "ls",
-    "fdfind": "fd", "gsort": "sort", "gstat": "stat", "gdate": "date", "hd": "hexdump", "dir": "ls", "vdir": "ls",
+    "fdfind": "fd", "gsort": "sort", "gstat": "stat", "gdate": "date", "dir": "ls", "vdir": "ls",
 }.items():  # fmt: skip
     READERS[_alias] = READERS[_name]
 del READERS["comm1"]
