@@ -1,5 +1,6 @@
 """What every test may ask for: a home of its own, and chance that can be repeated."""
 
+import atexit
 import os
 import random
 import shutil
@@ -17,8 +18,12 @@ HOMES = "PERDURE_TEST_HOMES"
 
 
 def pytest_configure() -> None:
-    """Choose the seed once, so that test workers started later share it."""
+    """Choose the seed once, so that test workers started later share it; leave the tester's own settings out."""
     os.environ.setdefault(SEED, str(random.SystemRandom().randrange(2**32)))
+    if any(Path.home().joinpath(name).exists() for name in (".claude/settings.json", ".config/perdure/settings.json")):
+        # Their rules would take part in every session that a test starts.
+        os.environ["HOME"] = tempfile.mkdtemp(prefix="pd-user-")
+        atexit.register(shutil.rmtree, os.environ["HOME"], ignore_errors=True)
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
