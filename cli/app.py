@@ -32,6 +32,7 @@ COMMANDS = (
     Listing("answer", "answer:answer", "Decide", "Answer what a session's agent asks you."),
     Listing("deny", "approvals:deny", "Decide", "Refuse what a session asks for."),
     Listing("mode", "mode:mode", "Decide", "Set what a session may do without asking."),
+    Listing("permissions", "permissions:permissions", "Decide", "Explain what would be decided about a call, and why."),
     Listing("trust", "trust:trust", "Decide", "Let the settings of a folder count."),
     Listing("up", "engine:up", "Engine", "Start server and worker in the background."),
     Listing("down", "engine:down", "Engine", "End them; sessions go on at the next start."),

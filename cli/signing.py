@@ -36,6 +36,7 @@ def signed_answer(  # noqa: PLR0913 - all that a person may say with one answer
     text: str = "",
     chosen: tuple[Chosen, ...] = (),
     mode: Mode | None = None,
+    always: bool = False,
 ) -> Answer:
     """An answer to exactly what the approval asks and shows."""
     answer = Answer(
@@ -48,6 +49,7 @@ def signed_answer(  # noqa: PLR0913 - all that a person may say with one answer
         content=approval.content,
         chosen=chosen,
         mode=mode,
+        always=always,
     )
     return answer.model_copy(update={"signature": signature(home, answer_bytes(session, answer))})
 

@@ -14,16 +14,18 @@ from activities.hooks.run import Where, run_hooks
 from activities.hooks.session_file import keep_current
 from activities.stores.journal import CallRecord
 from activities.tool import AnyTool, Call, ToolInput
+from activities.tool_calls.asked import asked_of
 from activities.tool_calls.opened import OpenedCall
 from activities.tool_calls.outcomes import Told
 from workflows.contracts.extensions import HookEvent, HookInput, HookRecord, HookResult, HookRule
 from workflows.contracts.messages import Text, clean
-from workflows.contracts.permissions import Decision, Verdict
+from workflows.contracts.permissions import Decision, Policy, Verdict
 from workflows.contracts.tools import CallStatus, Pass, ToolOutcome, ToolRequest
 from workflows.contracts.transcript import digest_of
 from workflows.core.hook_answers import verdict_of
 from workflows.core.hook_events import facts_of
-from workflows.core.permission_rules import matching, parse
+from workflows.core.permission_rules import parse
+from workflows.core.rule_matching import speaks_of_call
 
 _BEFORE, _ASKED, _DENIED, _AFTER = "before", "asked", "denied", "after"
 """Under which name the answers of a moment are kept in the call's record."""
@@ -138,7 +140,7 @@ class CallHooks:
         if parse(condition) is None:
             # Nobody knows what it was to leave out, so the hook runs.
             return True
-        return bool(matching((condition,), self.tool.name, self.tool.subject(self.call, given), gives_rights=False))
+        return speaks_of_call(condition, asked_of(self.call, self.tool, given, Policy()))
 
     def _known(self) -> dict[str, HookResult]:
         return _kept(self.call.record)

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TypedDict
 
+from pydantic import JsonValue
+
 from activities.safety.secrets import masked_outcome, masked_summary, masked_verdict, progress_text
 from activities.stores.journal import Record
 from activities.stores.masking import Masker
@@ -57,6 +59,15 @@ class Told:
     began_at: str = field(default_factory=wall_time)
     hooks: list[HookRecord] = field(default_factory=list)
     """Hooks that ran so far, in order."""
+    facts: dict[str, JsonValue] = field(default_factory=dict)
+    """What deciding gave that the outcome is to tell: a classifier's cost, rules that were saved."""
+
+    @property
+    def cost(self) -> int:
+        """Micro-dollars that deciding cost."""
+        classifier = self.facts.get("classifier")
+        cost = classifier.get("cost") if isinstance(classifier, dict) else 0
+        return cost if isinstance(cost, int) else 0
 
     def place(self) -> Place:
         """Where its events belong."""
@@ -120,7 +131,7 @@ async def stored(told: Told, verdict: Verdict, ended: Ended, answer: Answer | No
         full=outcome.full,
         size=outcome.size,
         effects=outcome.effects,
-        data=outcome.data,
+        data=outcome.data | told.facts,
         attempt=told.world.beat().attempt,
         crash=ended.crash,
         worker=told.world.beat().worker,
@@ -130,9 +141,11 @@ async def stored(told: Told, verdict: Verdict, ended: Ended, answer: Answer | No
         hooks=tuple(told.hooks),
         updated_input=at.updated_input,
     )
-    done = _done({"cwd": outcome.cwd}, body, await _put(told.world, body))
+    done = _done({"cwd": outcome.cwd, "cost": told.cost}, body, await _put(told.world, body))
     if at.tool is not None and at.tool.repeat != Repeat.SAFE:
-        at.record.write_outcome({"outcome": done.outcome, "status": done.status.value, "cwd": done.cwd})
+        at.record.write_outcome(
+            {"outcome": done.outcome, "status": done.status.value, "cwd": done.cwd, "cost": done.cost}
+        )
         if "output_bytes" in outcome.data and outcome.status != CallStatus.UNKNOWN:
             # All that is kept of it is in the outcome now, or in the object that the outcome names.
             at.record.drop_output()
@@ -156,6 +169,7 @@ def _done(record: Record, body: OutcomeBody, digest: str) -> ToolDone:
         outcome=digest,
         status=body.status,
         cwd=str(record.get("cwd", "")),
+        cost=cost if isinstance(cost := record.get("cost"), int) else 0,
         directives=body.directives,
         stop=next((hook.text or hook.hook for hook in body.hooks if hook.decision == "stop"), "")[:_STOP],
     )

@@ -7,14 +7,16 @@ from contextlib import suppress
 from dataclasses import replace
 
 from activities.hooks.run import HooksCancelled
-from activities.safety.secrets import masked_outcome
+from activities.safety.secrets import masked_outcome, masked_verdict
 from activities.tool import AnyTool, Call, ToolInput
+from activities.tool_calls.always import keep_always
 from activities.tool_calls.early import taken_early
 from activities.tool_calls.hooked import CallHooks, drop_files, has_hooks
 from activities.tool_calls.opened import Begun, OpenedCall, opened
+from activities.tool_calls.opinions import Opinions
 from activities.tool_calls.outcomes import Ended, Told, found, stored
 from activities.tool_calls.results import cleaned, trim
-from activities.tool_calls.vet import refusal, vet
+from activities.tool_calls.vet import refusal, suggestions
 from activities.world import World
 from workflows.contracts.errors import StepFailure, ToolError, UserError
 from workflows.contracts.events import ApprovalAnswered, ApprovalAsked
@@ -83,9 +85,15 @@ class _Unfit(Exception):
 
 async def _decided(told: Told, request: ToolRequest, hooks: CallHooks, given: ToolInput) -> ToolDone:
     call, tool, begun = hooks.call, hooks.tool, told.at.begun()
-    # What else takes time before the verdict, such as a small model's opinion, may run beside these hooks.
-    said = await hooks.before(given, has_begun=begun is not None)
-    given = _updated(told, said, given)
+    opinions = Opinions(call, tool, request.entry, request.mode)
+    if begun is None and request.answer is None:
+        opinions.begin(given)
+    try:
+        said = await hooks.before(given, has_begun=begun is not None)
+        given = _updated(told, said, given)
+    except BaseException:
+        opinions.end()
+        raise
     at = told.at
     answer = _answer(at, request)
     call = replace(call, approval=request.approval, answer=answer)
@@ -93,7 +101,8 @@ async def _decided(told: Told, request: ToolRequest, hooks: CallHooks, given: To
     if begun is not None:
         # It was allowed and may have had its effect: what became of it is told, whatever would be decided now.
         return await stored(told, begun.verdict, await _run_once(told, hooks, given), begun.answer)
-    verdict = await asyncio.to_thread(vet, call, tool, given, request.mode, answer, verdict_of(said))
+    verdict = await opinions.verdict(call, given, answer, verdict_of(said))
+    told.facts |= opinions.facts
     if answer is not None:
         told.say(ApprovalAnswered(**told.place(), approval=answer.approval, allow=answer.allow, by=answer.by))
     if verdict.decision == Decision.ASK:
@@ -103,6 +112,8 @@ async def _decided(told: Told, request: ToolRequest, hooks: CallHooks, given: To
             return await _ask(told, hooks, given, verdict)
         except ToolError as error:
             return await stored(told, _NOT_DECIDED, Ended(failed(str(error)), ""))
+    if verdict.by == "person":
+        told.facts |= await keep_always(call, answer)
     if verdict.decision == Decision.DENY:
         more = await hooks.when_denied(given, verdict)
         return await stored(told, verdict, Ended(denied(verdict, more), ""), answer)
@@ -138,7 +149,12 @@ async def _ask(told: Told, hooks: CallHooks, given: ToolInput, verdict: Verdict)
     """The question for the person, with what they must see whole. Raises ToolError when that is not there."""
     request, at, call, tool = told.request, told.at, hooks.call, hooks.tool
     content = clean(await tool.content(call, given))
-    found_digest = await told.world.store.put(canonical(hooks.pass_of(verdict).model_dump(mode="json")))
+    rules = await asyncio.to_thread(suggestions, call, tool, given, hooks.request.mode, verdict)
+    if any(told.masker.text(rule) != rule for rule in rules):
+        # What is saved is stored before: no secret goes with it.
+        rules = ()
+    found_pass = hooks.pass_of(masked_verdict(told.masker, verdict)).model_copy(update={"suggestions": rules})
+    found_digest = await told.world.store.put(canonical(found_pass.model_dump(mode="json")))
     approval = Approval(
         id=call_id(request.exchange, request.place),
         tool=tool.name,
@@ -162,7 +178,7 @@ async def _ask(told: Told, hooks: CallHooks, given: ToolInput, verdict: Verdict)
         )
     )
     await hooks.notify(given)
-    return ToolDone(status=CallStatus.NEEDS_APPROVAL, approval=approval)
+    return ToolDone(status=CallStatus.NEEDS_APPROVAL, approval=approval, cost=told.cost)
 
 
 async def _run_once(told: Told, hooks: CallHooks, given: ToolInput) -> Ended:

@@ -2,12 +2,13 @@
 
 from pydantic import ValidationError
 
-from activities.safety.paths import is_inside, is_plan
 from activities.tool import AnyTool, Call, ToolInput
+from activities.tool_calls.asked import asked_of, policy_of
 from workflows.contracts.errors import ToolError
 from workflows.contracts.messages import ToolUse
-from workflows.contracts.permissions import Answer, Decision, Mode, Verdict
-from workflows.core.permissions import Asked, decide, may_still
+from workflows.contracts.permissions import Answer, Decision, Mode, Policy, Verdict
+from workflows.core.permissions import Heard, Opinion, decide, may_still
+from workflows.core.suggestions import suggested_rules
 
 
 def parse_input(tool: AnyTool, use: ToolUse) -> ToolInput:
@@ -23,28 +24,37 @@ def parse_input(tool: AnyTool, use: ToolUse) -> ToolInput:
         raise ToolError(why) from error
 
 
-def vet(
-    call: Call, tool: AnyTool, given: ToolInput, mode: Mode, answer: Answer | None, hook: Verdict | None = None
+def vet(  # noqa: PLR0913, PLR0917 - what a call is, who was asked, and what they said
+    call: Call,
+    tool: AnyTool,
+    given: ToolInput,
+    mode: Mode,
+    answer: Answer | None,
+    hook: Verdict | None = None,
+    opinion: Opinion | None = None,
 ) -> Verdict:
-    """What is decided about a call; a person's answer counts unless a deny rule speaks now."""
-    settings, paths = call.settings, tool.paths(call, given)
-    asked = Asked(
-        tool=tool.name,
-        content=tool.subject(call, given),
-        is_read_only=tool.is_read_only,
-        edits_files=tool.edits_files,
-        is_inside=all(is_inside(path, call.workspace) for path in paths),
-        needs_person=tool.needs_person,
-        is_plan_file=bool(paths) and all(is_plan(call, path) for path in paths),
-    )
+    """What is decided about a call; a person's answer counts unless something denies it now.
+
+    The rules are read afresh, so that one that is written at night acts on the next call; the verdict names them.
+    """
+    policy = policy_of(call)
+    asked = asked_of(call, tool, given, policy)
+    findings = tool.findings(call, given)
     if answer is not None:
-        return may_still(asked, settings.rules) or _persons(answer)
-    return decide(asked, mode, settings.rules, tool.findings(call, given), settings.unattended, hook)
+        return may_still(asked, policy, findings) or _persons(answer, policy)
+    return decide(asked, mode, policy, findings, call.settings.unattended, Heard(hook, opinion))
 
 
-def _persons(answer: Answer) -> Verdict:
+def suggestions(call: Call, tool: AnyTool, given: ToolInput, mode: Mode, verdict: Verdict) -> tuple[str, ...]:
+    """The rules that *always allow* saves for this question."""
+    policy = policy_of(call)
+    asked = asked_of(call, tool, given, policy)
+    return suggested_rules(asked, mode, policy, verdict, tool.findings(call, given))
+
+
+def _persons(answer: Answer, policy: Policy) -> Verdict:
     decision = Decision.ALLOW if answer.allow else Decision.DENY
-    return Verdict(decision=decision, by="person", rule=answer.by, text=answer.text)
+    return Verdict(decision=decision, by="person", rule=answer.by, text=answer.text, policy=policy.digest)
 
 
 def refusal(verdict: Verdict) -> str:
@@ -53,9 +63,12 @@ def refusal(verdict: Verdict) -> str:
         "person": "The person said no",
         "unattended": "Nobody attends this session, so a call that needs a person's approval is denied "
         f"(rule {verdict.rule!r})",
-        "rule": f"Denied by {verdict.text}",
+        "rule": f"Denied by {verdict.text}" + (f" of {verdict.file}" if verdict.file else ""),
         "mode": f"Denied in mode {verdict.rule}",
         "finding": f"Denied by the check {verdict.rule!r}",
+        "hook": "Denied by a hook",
+        "classifier": "Denied by the classifier of auto mode",
+        "policy": "Nothing may run while the rules cannot be read",
     }
     said = who.get(verdict.by, "Denied")
     why = f": {verdict.text}" if verdict.text and verdict.by != "rule" else ""

@@ -19,11 +19,22 @@ from cli.signing import signed_answer
 from worker.engine import Home
 from workflows.contracts.errors import EngineUnreachable, PerdureError, UsageError
 from workflows.contracts.permissions import Approval, Mode
+from workflows.contracts.tools import Pass
 
 AT_ONCE = 8
 """Sessions asked side by side."""
 
 Question = Annotated[str, typer.Argument(metavar="APPROVAL", help="Its number, where several are open.")]
+
+
+@dataclass(frozen=True)
+class Said:
+    """What the person says to each question meant."""
+
+    allow: bool
+    text: str = ""
+    mode: Mode | None = None
+    always: bool = False
 
 
 @dataclass(frozen=True)
@@ -55,10 +66,14 @@ def approve(
     mode: Annotated[
         str, typer.Option("--mode", help="Of a plan: the mode to go on in, such as acceptEdits; else the one before.")
     ] = "",
+    always: Annotated[bool, typer.Option("--always", help="Save rules, so that it is not asked again.")] = False,
 ) -> None:
-    """Allow what a session asks for; signed, and for exactly what was shown."""
+    """Allow what a session asks for; signed, and for exactly what was shown.
+
+    --always saves literal rules: of commands and hosts into .perdure/settings.local.json, of files for this session.
+    """
     check_person("perdure approve")
-    _answer(session, approval, everything=everything, allow=True, text="", mode=_mode(mode))
+    _answer(session, approval, everything=everything, said=Said(allow=True, mode=_mode(mode), always=always))
 
 
 def deny(
@@ -69,7 +84,7 @@ def deny(
 ) -> None:
     """Refuse what a session asks for; the model is told, and goes on."""
     check_person("perdure deny")
-    _answer(session, approval, everything=everything, allow=False, text=text)
+    _answer(session, approval, everything=everything, said=Said(allow=False, text=text))
 
 
 def _mode(name: str) -> Mode | None:
@@ -80,25 +95,38 @@ def _mode(name: str) -> Mode | None:
     return found
 
 
-def _answer(session: str, approval: str, *, everything: bool, allow: bool, text: str, mode: Mode | None = None) -> None:
-    name, answered = asyncio.run(
-        _send_answers(session, approval, everything=everything, allow=allow, text=text, mode=mode)
-    )
-    for one in answered:
-        print(f"{'Approved' if allow else 'Denied'} {one.id} of {name}: {one.tool} {one_line(one.summary)}")
+def _answer(session: str, approval: str, *, everything: bool, said: Said) -> None:
+    name, answered = asyncio.run(_send_answers(session, approval, everything=everything, said=said))
+    for one, rules in answered:
+        print(f"{'Approved' if said.allow else 'Denied'} {one.id} of {name}: {one.tool} {one_line(one.summary)}")
+        for rule in rules:
+            print(f"    always: {one_line(rule)}")
 
 
 async def _send_answers(
-    word: str, chosen: str, *, everything: bool, allow: bool, text: str, mode: Mode | None
-) -> tuple[str, list[Approval]]:
+    word: str, chosen: str, *, everything: bool, said: Said
+) -> tuple[str, list[tuple[Approval, tuple[str, ...]]]]:
+    """Answer the questions meant; each with the rules that are saved for it."""
     home = Home.from_environment()
     name, sessions, found = await found_session(home, word)
     answered = chosen_of(name, found, chosen, everything=everything)
-    if allow and (question := next((one for one in answered if one.choices), None)):
+    if said.allow and (question := next((one for one in answered if one.choices), None)):
         raise UsageError(f"Question {question.id} is answered by choosing: perdure answer {name} {question.id}")
+    rules = [await _offered(home, one) if said.always else () for one in answered]
+    if said.always and () in rules:
+        question = answered[rules.index(())]
+        raise UsageError(
+            f"No rule would answer question {question.id} the next time: approve it without --always.", reason="no_rule"
+        )
     for one in answered:
-        await sessions.answer(name, signed_answer(home, name, one, allow=allow, text=text, mode=mode))
-    return name, answered
+        given = signed_answer(home, name, one, allow=said.allow, text=said.text, mode=said.mode, always=said.always)
+        await sessions.answer(name, given)
+    return name, list(zip(answered, rules, strict=True))
+
+
+async def _offered(home: Home, approval: Approval) -> tuple[str, ...]:
+    """The rules that *always* saves for this question."""
+    return Pass.model_validate_json(await Reader(home).text_of(approval.found)).suggestions
 
 
 async def found_session(home: Home, word: str) -> tuple[str, Sessions, tuple[Approval, ...]]:

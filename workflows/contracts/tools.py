@@ -124,6 +124,8 @@ class ToolDone(Contract):
     """By value: at most DIRECTIVES_LIMIT bytes."""
     stop: str = ""
     """Why a hook ends the turn after this call, at most 300 characters."""
+    cost: int = 0
+    """Micro-dollars that deciding about it cost: the small model of auto mode."""
 
 
 class EndRequest(Contract):

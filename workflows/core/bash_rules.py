@@ -155,7 +155,8 @@ def _runs_covered(pattern: Pattern, index: int, script: Script) -> bool:
     if command.argv[:1] != ("xargs",) or not command.is_plain or command.wrappers or command.assignments:
         return False
     inner = [one for one in script.commands if one.parent == index and one.reach == Reach.INNER]
-    is_bare = len(inner) == 1 and command.words[1:] == inner[0].words
+    given = command.argv[1:]
+    is_bare = len(inner) == 1 and bool(given) and inner[0].argv[: len(given)] == given
     return (
         is_bare
         and pattern.leaves_arguments_free

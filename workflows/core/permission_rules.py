@@ -1,12 +1,12 @@
 """parse one rule, such as Bash(npm test:*), tell what is wrong with it, and what it speaks of."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from workflows.contracts.permissions import Decision
 from workflows.core.bash_patterns import pattern_of
+from workflows.core.path_rules import is_pattern
 
 _RULE = re.compile(r"(?P<tool>mcp__[\w.*-]+|[A-Za-z_][A-Za-z0-9_]*)(?:\((?P<content>.*)\))?", re.DOTALL)
 _PARAMETER = re.compile(r"(?P<name>[A-Za-z_]\w*):(?P<value>[^\s].*)", re.DOTALL)
@@ -44,6 +44,8 @@ def parse(text: str) -> Rule | None:
     content = found["content"] or ""
     rule = Rule(found["tool"], "" if content.strip() == "*" else content)
     if rule.tool == "Bash" and rule.content and pattern_of(rule.content) is None:
+        return None
+    if rule.tool in PATH_TOOLS and rule.content and not is_pattern(rule.content):
         return None
     return None if rule.is_mcp and rule.tool.strip("_*") == "mcp" and rule.tool != "mcp__*" else rule
 
@@ -120,45 +122,3 @@ def problem(text: str, action: Decision) -> str:
     if rule.tool == "WebFetch" and rule.content and not rule.content.strip().startswith("domain:"):
         return f"{text!r} matches nothing: write WebFetch(domain:example.com)"
     return ""
-
-
-_SEPARATORS = re.compile(r"[;|&\n(){}`$<>]+")
-_SHELL = re.compile(r"[;&|<>`$(){}\n\\\"'*?\[\]~#!]")
-
-
-def matching(rules: Sequence[str], tool: str, content: str, *, gives_rights: bool) -> str:
-    """The first rule that speaks of this call; empty when none does.
-
-    `gives_rights`: a rule that allows must speak of the whole command, so it never matches one with shell syntax
-    except letter by letter; one that asks or denies matches any part of it.
-    """
-    return next((text for text in rules if _matches(text, tool, content, gives_rights=gives_rights)), "")
-
-
-def _matches(text: str, tool: str, content: str, *, gives_rights: bool) -> bool:
-    rule = parse(text)
-    if rule is None or not speaks_of(rule, tool):
-        return False
-    if not rule.content or rule.content == content:
-        return True
-    if tool != "Bash":
-        return False
-    if gives_rights:
-        return not _SHELL.search(content) and _speaks_of(rule.content, content)
-    return any(_speaks_of(rule.content, part) for part in (content, *_SEPARATORS.split(content)))
-
-
-def _speaks_of(pattern: str, command: str) -> bool:
-    """`npm test:*` and `npm test *` are prefixes with a word boundary; any other `*` is any text, escaped a star."""
-    pattern, command = " ".join(pattern.split()), " ".join(command.split())
-    for ending in (":*", " *"):
-        if pattern.endswith(ending):
-            prefix = _with_stars(pattern.removesuffix(ending))
-            return re.fullmatch(rf"{prefix}(?: .*)?", command) is not None
-    return re.fullmatch(_with_stars(pattern), command) is not None
-
-
-def _with_stars(pattern: str) -> str:
-    """The regular expression of a pattern."""
-    pieces = re.split(r"(?<!\\)\*", pattern)
-    return ".*".join(re.escape(piece.replace(r"\*", "*")) for piece in pieces)

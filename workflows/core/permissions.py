@@ -1,95 +1,237 @@
-"""mode + rules + findings -> allow, ask or deny."""
+"""mode + rules + findings -> allow, ask or deny: the same for who decides and for who explains."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from workflows.contracts.permissions import Decision, Finding, Mode, Rules, Unattended, Verdict
-from workflows.core.permission_rules import matching
+from workflows.contracts.commands import Judgement, Reason
+from workflows.contracts.permissions import (
+    Decision,
+    Finding,
+    Mode,
+    Policy,
+    Rules,
+    Source,
+    SourcedRule,
+    Unattended,
+    Verdict,
+)
+from workflows.core.command_permission import Cover, cover
+from workflows.core.permission_rules import is_broad
+from workflows.core.protected_paths import own, protected
+from workflows.core.rule_matching import Asked, allowing, first_forbidding
+
+MOST_REASONS = 8
+
+__all__ = ["Asked", "Heard", "Opinion", "decide", "effective", "may_still", "policy_of_rules", "wants_opinion"]
 
 
 @dataclass(frozen=True)
-class Asked:
-    """One call, as far as permission depends on it."""
+class Opinion:
+    """What the small model of auto mode thinks of a call."""
 
-    tool: str
-    content: str
-    """What rules speak of: the command, the path."""
-    is_read_only: bool = False
-    edits_files: bool = False
-    is_inside: bool = True
-    """All paths it names lie in the workspace."""
-    needs_person: bool = False
-    """Is a question to the person: no mode or rule answers it for them."""
-    is_plan_file: bool = False
-    """Touches nothing but the session's own plan: read in any mode, written in plan mode."""
+    decision: Decision
+    """Allow, or deny; ask when it may not decide any more, because it has blocked too often."""
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Heard:
+    """What others have said of a call."""
+
+    hook: Verdict | None = None
+    """A person's hooks: a deny is one, an ask counts as an ask rule's, an allow as an allow rule's."""
+    opinion: Opinion | None = None
+    """The small model of auto mode, where it was asked."""
+
+
+def policy_of_rules(rules: Rules, source: Source = Source.CLI) -> Policy:
+    """The policy that these rules alone make."""
+    given = ((Decision.DENY, rules.deny), (Decision.ASK, rules.ask), (Decision.ALLOW, rules.allow))
+    found = tuple(SourcedRule(text=text, action=action, source=source) for action, texts in given for text in texts)
+    return Policy(rules=found)
+
+
+def effective(mode: Mode, policy: Policy) -> Mode:
+    """The mode that counts: one that the policy has switched off is the default one."""
+    is_off = (mode == Mode.BYPASS and policy.disable_bypass) or (mode == Mode.AUTO and policy.disable_auto)
+    return Mode.DEFAULT if is_off else mode
 
 
 def decide(
     asked: Asked,
     mode: Mode,
-    rules: Rules,
+    policy: Policy,
     findings: Sequence[Finding] = (),
     unattended: Unattended = Unattended.NO,
-    hook: Verdict | None = None,
+    heard: Heard | None = None,
 ) -> Verdict:
-    """Deny rules and findings, ask rules and findings, mode, allow rules, person: the first that speaks decides.
+    """What becomes of a call: the first that speaks decides, and a deny is never overridden.
 
-    A deny is never overridden; a person's ask rule asks in bypass mode too.
+    Denies of the static layers, deny rules, denies of findings and hooks; ask rules, asks of hooks; bypass mode; asks
+    that no allow rule silences; protected paths; plan mode; read-only proof, accepted edits and allow rules, for each
+    part of a command; in auto mode the small model's opinion; the person.
     """
-    verdict = (
-        _by_hook(hook, Decision.DENY)
-        or _by_rule(asked, rules.deny, Decision.DENY)
-        or _by_finding(findings, Decision.DENY)
-        or _by_rule(asked, rules.ask, Decision.ASK)
-        or _by_finding(findings, Decision.ASK)
-        or _by_hook(hook, Decision.ASK)
-        or _as_question(asked)
-        or _by_mode(asked, mode)
-        or _by_rule(asked, rules.allow, Decision.ALLOW)
-        or _by_hook(hook, Decision.ALLOW)
-        or Verdict(decision=Decision.ASK, by="mode", rule=mode, text=_why_asked(asked))
-    )
-    if verdict.decision == Decision.ASK:
-        return _unasked(verdict, mode, unattended)
-    return verdict
+    heard = heard or Heard()
+    case = _Case(asked, effective(mode, policy), policy, tuple(findings), heard.hook)
+    verdict = case.denied() or case.asked_by_person() or case.by_standing() or _by_opinion(case, heard.opinion)
+    if verdict.decision == Decision.ASK and not wants_opinion(verdict):
+        verdict = _unasked(verdict, case.mode, unattended)
+    return verdict.model_copy(update={"policy": policy.digest, "reasons": case.reasons})
 
 
-def may_still(asked: Asked, rules: Rules) -> Verdict | None:
-    """After a person allowed: a deny rule still counts; None when there is none."""
-    return _by_rule(asked, rules.deny, Decision.DENY)
+def may_still(asked: Asked, policy: Policy, findings: Sequence[Finding] = ()) -> Verdict | None:
+    """After a person allowed: what denies still counts; None when nothing does."""
+    verdict = _Case(asked, Mode.DEFAULT, policy, tuple(findings)).denied()
+    return verdict.model_copy(update={"policy": policy.digest}) if verdict else None
 
 
-def _by_rule(asked: Asked, rules: Sequence[str], decision: Decision) -> Verdict | None:
-    rule = matching(rules, asked.tool, asked.content, gives_rights=decision == Decision.ALLOW)
-    return Verdict(decision=decision, by="rule", rule=rule, text=f"rule {rule}") if rule else None
+def wants_opinion(verdict: Verdict) -> bool:
+    """Whether the small model is to be asked, and then once more for the verdict."""
+    return verdict.decision == Decision.ASK and verdict.by == "classifier" and not verdict.rule
 
 
-def _by_hook(hook: Verdict | None, decision: Decision) -> Verdict | None:
-    return hook if hook is not None and hook.decision == decision else None
+@dataclass(frozen=True)
+class _Case:
+    """One call before its judges."""
 
+    asked: Asked
+    mode: Mode
+    policy: Policy
+    findings: tuple[Finding, ...]
+    hook: Verdict | None = None
 
-def _by_finding(findings: Sequence[Finding], action: Decision) -> Verdict | None:
-    found = next((finding for finding in findings if finding.action == action), None)
-    return Verdict(decision=action, by="finding", rule=found.check, text=found.text) if found else None
+    @property
+    def static(self) -> tuple[Reason, ...]:
+        """What the static layers say of a command."""
+        return self.asked.judged.reasons if self.asked.judged else ()
 
+    @property
+    def reasons(self) -> tuple[Finding, ...]:
+        """What all checks saw, for the record."""
+        return (*map(_as_finding, self.static), *self.findings)[:MOST_REASONS]
 
-def _as_question(asked: Asked) -> Verdict | None:
-    if not asked.needs_person:
+    @property
+    def standing(self) -> Policy:
+        """The policy without what auto mode takes out of it: rules that would leave the small model nothing to see."""
+        if self.mode != Mode.AUTO:
+            return self.policy
+        kept = [rule for rule in self.policy.rules if rule.action != Decision.ALLOW or not is_broad(rule.text)]
+        return self.policy.model_copy(update={"rules": tuple(kept)})
+
+    def denied(self) -> Verdict | None:
+        """What no mode, rule, hook or person overrides."""
+        if self.policy.broken:
+            return Verdict(decision=Decision.DENY, by="policy", rule="settings", text=self.policy.broken)
+        found = next((reason for reason in self.static if reason.action == Decision.DENY), None)
+        if found:
+            return _by_finding(_as_finding(found))
+        folder = next((own(one) for path in self.asked.paths for one in path.both if own(one)), "")
+        if folder and self.asked.edits_files and not self.asked.is_plan_file:
+            why = f"{folder} holds the agent's own settings: a person may change them, the agent may not"
+            return Verdict(decision=Decision.DENY, by="finding", rule="self-protection", text=why)
+        return self._by_hook(Decision.DENY) or self._by_rule(Decision.DENY) or self._by_findings(Decision.DENY)
+
+    def asked_by_person(self) -> Verdict | None:
+        """What a person wants to be asked about in every mode."""
+        if verdict := self._by_rule(Decision.ASK):
+            return verdict
+        if verdict := self._by_hook(Decision.ASK):
+            return verdict
+        if self.asked.needs_person:
+            return Verdict(decision=Decision.ASK, by="tool", rule=self.asked.tool, text="only a person can answer this")
         return None
-    return Verdict(decision=Decision.ASK, by="tool", rule=asked.tool, text="only a person can answer it")
+
+    def by_standing(self) -> Verdict | None:
+        """Mode, sticky asks, protected paths, proof, accepted edits, allow rules; None when all are silent."""
+        if self.mode == Mode.BYPASS:
+            return self._by_mode(Decision.ALLOW)
+        covered = self._cover()
+        sticky = covered.sticky if covered else None
+        found = _as_finding(sticky) if sticky else next((f for f in self.findings if f.sticky and _asks(f)), None)
+        if found:
+            return _by_finding(found)
+        if self.asked.edits_files and (verdict := self._by_place()):
+            return verdict
+        asks = next((one for one in self.findings if _asks(one)), None)
+        if covered and covered.is_allowed:
+            return self._by_cover(covered, asks)
+        if not asks and self._is_standing_right():
+            return self._by_mode(Decision.ALLOW)
+        if self.asked.is_contained and self.mode != Mode.PLAN and not asks:
+            return Verdict(decision=Decision.ALLOW, by="sandbox", rule="autoAllowBashIfSandboxed")
+        if self.asked.tool != "Bash" and (rules := allowing(self.standing, self.asked)):
+            return _of_rules(rules)
+        return self._by_hook(Decision.ALLOW) or (_by_finding(asks) if asks and self.mode != Mode.AUTO else None)
+
+    def last(self) -> Verdict:
+        """Nothing allows it and nothing forbids it: why it is asked."""
+        covered = self._cover()
+        if covered and covered.unsaid and not covered.missing:
+            return Verdict(
+                decision=Decision.ASK, by="finding", rule=covered.unsaid[0].validator, text=covered.unsaid[0].text
+            )
+        text = "it names a path outside the session's folder" if not self.asked.is_inside else self._why(covered)
+        return Verdict(decision=Decision.ASK, by="mode", rule=self.mode, text=text)
+
+    def _why(self, covered: Cover | None) -> str:
+        if covered and covered.unsaid:
+            return f"no rule allows it; {covered.unsaid[0].text}"
+        return "no rule allows it"
+
+    def _cover(self) -> Cover | None:
+        if self.asked.tool != "Bash":
+            return None
+        accepts = self.mode in {Mode.ACCEPT_EDITS, Mode.AUTO}
+        return cover(self.asked, self.asked.judged or _unread(self.asked), self.standing, accepts_edits=accepts)
+
+    def _by_cover(self, covered: Cover, asks: Finding | None) -> Verdict | None:
+        if self.asked.judged and self.asked.judged.is_proved and not asks:
+            return Verdict(decision=Decision.ALLOW, by="proof", rule="read-only", text="it only reads")
+        if covered.rules:
+            return _of_rules(covered.rules)
+        return None if asks else self._by_mode(Decision.ALLOW)
+
+    def _by_mode(self, decision: Decision, text: str = "") -> Verdict:
+        return Verdict(decision=decision, by="mode", rule=self.mode, text=text)
+
+    def _by_place(self) -> Verdict | None:
+        """Of an edit: a protected file is asked about, and in plan mode none is changed."""
+        if self.asked.is_plan_file:
+            return self._by_mode(Decision.ALLOW, "the plan of plan mode")
+        if self.mode == Mode.PLAN:
+            return self._by_mode(Decision.DENY, "in plan mode no file is changed")
+        name = next((found for path in self.asked.paths for one in path.both if (found := protected(one))), "")
+        if not name:
+            return None
+        text = f"{name} is protected: what it says may run later"
+        return Verdict(decision=Decision.ASK, by="protected", rule=name, text=text)
+
+    def _is_standing_right(self) -> bool:
+        if self.asked.is_read_only and self.asked.is_inside:
+            return True
+        return self.mode in {Mode.ACCEPT_EDITS, Mode.AUTO} and self.asked.edits_files and self.asked.is_inside
+
+    def _by_hook(self, decision: Decision) -> Verdict | None:
+        return self.hook if self.hook is not None and self.hook.decision == decision else None
+
+    def _by_rule(self, action: Decision) -> Verdict | None:
+        rule = first_forbidding(self.policy, self.asked, action)
+        return _of_rule(rule) if rule else None
+
+    def _by_findings(self, action: Decision) -> Verdict | None:
+        found = next((one for one in self.findings if one.action == action), None)
+        return _by_finding(found) if found else None
 
 
-def _by_mode(asked: Asked, mode: Mode) -> Verdict | None:
-    allow = Verdict(decision=Decision.ALLOW, by="mode", rule=mode)
-    if asked.is_plan_file and (asked.is_read_only or mode == Mode.PLAN):
-        return allow
-    if mode == Mode.BYPASS or (asked.is_read_only and asked.is_inside):
-        return allow
-    if mode == Mode.PLAN and asked.edits_files:
-        return Verdict(decision=Decision.DENY, by="mode", rule=mode, text="in plan mode no file is changed")
-    if mode == Mode.ACCEPT_EDITS and asked.edits_files and asked.is_inside:
-        return allow
-    return None
+def _by_opinion(case: _Case, opinion: Opinion | None) -> Verdict:
+    """The last word: in auto mode the small model's, else the person's."""
+    last = case.last()
+    if case.mode != Mode.AUTO:
+        return last
+    if opinion is None:
+        return Verdict(decision=Decision.ASK, by="classifier", text=last.text)
+    by = "limit" if opinion.decision == Decision.ASK else "classifier"
+    return Verdict(decision=opinion.decision, by=by, rule=case.mode, text=opinion.text or last.text)
 
 
 def _unasked(verdict: Verdict, mode: Mode, unattended: Unattended) -> Verdict:
@@ -100,7 +242,39 @@ def _unasked(verdict: Verdict, mode: Mode, unattended: Unattended) -> Verdict:
     return verdict
 
 
-def _why_asked(asked: Asked) -> str:
-    if not asked.is_inside:
-        return "it names a path outside the session's folder"
-    return "no rule allows it"
+def _asks(finding: Finding) -> bool:
+    return finding.action == Decision.ASK
+
+
+def _of_rule(rule: SourcedRule) -> Verdict:
+    return Verdict(
+        decision=rule.action, by="rule", rule=rule.text, text=f"rule {rule.text}", source=rule.source, file=rule.file
+    )
+
+
+def _of_rules(rules: Sequence[SourcedRule]) -> Verdict:
+    verdict = _of_rule(rules[0])
+    if len(rules) == 1:
+        return verdict
+    return verdict.model_copy(update={"text": "rules " + ", ".join(rule.text for rule in rules)})
+
+
+def _by_finding(found: Finding) -> Verdict:
+    return Verdict(decision=found.action, by="finding", rule=found.check, text=found.text)
+
+
+def _unread(asked: Asked) -> Judgement:
+    """Of a command that no parser has seen: nothing is known of it but that a person must look."""
+    why = Reason("parse-integrity", Decision.ASK, "nobody has read this command", sticky=True, kind="unparsable")
+    return Judgement(Decision.ASK, (why,), asked.script)
+
+
+def _as_finding(reason: Reason) -> Finding:
+    return Finding(
+        check=reason.validator,
+        action=reason.action,
+        text=reason.text,
+        sticky=reason.sticky,
+        kind=reason.kind,
+        hint=reason.hint,
+    )

@@ -1,11 +1,11 @@
 """Which rule of a policy speaks of a call: of its command, its paths, its host, its name, its parameters."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from posixpath import join, normpath
 
 from workflows.contracts.commands import Judgement, Script
-from workflows.contracts.permissions import Decision, Policy, SourcedRule
+from workflows.contracts.permissions import Decision, Policy, Source, SourcedRule
 from workflows.core import bash_rules
 from workflows.core.accepted_edits import Ground
 from workflows.core.bash_patterns import patterns_of
@@ -90,6 +90,22 @@ def forbids(sourced: SourcedRule, asked: Asked) -> bool:
     return asked.tool == "Bash" and bool(rule.content) and _forbids_in_command(rule, sourced.root, asked)
 
 
+def covers_alone(text: str, action: Decision, script: Script) -> bool:
+    """Whether this one rule covers a whole command (allow), or speaks of any part of it (deny, ask)."""
+    rule = parse(text)
+    if rule is None or rule.tool != "Bash":
+        return False
+    if not rule.content:
+        return True
+    matches = bash_rules.covers_whole if action == Decision.ALLOW else bash_rules.forbids
+    return matches(rule.content, script)
+
+
+def speaks_of_call(text: str, asked: Asked) -> bool:
+    """Whether a condition that is written as a rule speaks of any part of the call."""
+    return forbids(SourcedRule(text=text, action=Decision.ASK, source=Source.SESSION), asked)
+
+
 def _forbids_content(rule: Rule, root: str, asked: Asked) -> bool:
     named = parameter_of(rule.content)
     if named and named[0] in asked.parameters and not (asked.tool == "Bash" and named[1] == "*"):
@@ -159,9 +175,16 @@ def named_paths(texts: Iterable[str], asked: Asked) -> tuple[NamedPath, ...]:
     return tuple(named)
 
 
-def first_allowing(policy: Policy, asked: Asked) -> SourcedRule | None:
-    """The first allow rule that covers a call which is no command."""
-    return next((rule for rule in policy.rules if rule.action == Decision.ALLOW and allows(rule, asked)), None)
+def allowing(policy: Policy, asked: Asked) -> tuple[SourcedRule, ...]:
+    """The allow rules that cover a call which is no command: one alone, or one for each name of its paths."""
+    rules = [rule for rule in policy.rules if rule.action == Decision.ALLOW]
+    alone = next((rule for rule in rules if allows(rule, asked)), None)
+    if alone or not asked.paths:
+        return (alone,) if alone else ()
+    names = [replace(asked, paths=(NamedPath(one),)) for path in asked.paths for one in path.both]
+    found = [next((rule for rule in rules if allows(rule, name)), None) for name in names]
+    each = tuple(dict.fromkeys(rule for rule in found if rule))
+    return each if None not in found else ()
 
 
 def allows(sourced: SourcedRule, asked: Asked) -> bool:

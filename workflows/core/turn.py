@@ -161,6 +161,9 @@ def _shown(state: SessionState, asked: ModelRequest) -> SessionState:
 def ran(state: SessionState, place: int, done: ToolDone) -> SessionState:
     """The call at this place has ended, or asks for a person."""
     turn = _of(state)
+    if done.cost:
+        totals = state.totals.model_copy(update={"cost": state.totals.cost + done.cost})
+        state = state.model_copy(update={"totals": totals})
     if done.status == CallStatus.NEEDS_APPROVAL:
         call = turn.calls[place].model_copy(update={"state": CallState.ASKED, "approval": done.approval})
         return _with_call(state, place, call)

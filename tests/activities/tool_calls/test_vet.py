@@ -71,7 +71,7 @@ def test_a_rule_speaks_of_the_command_and_of_the_real_path(tmp_path: Path) -> No
 
 def test_what_a_tool_finds_counts_even_in_bypass_mode(tmp_path: Path) -> None:
     verdict = decided(tmp_path, "Bash", Mode.BYPASS, command="perdure approve 1.0")
-    assert (verdict.decision, verdict.by, verdict.rule) == (Decision.DENY, "finding", "own-acts")
+    assert (verdict.decision, verdict.by, verdict.rule) == (Decision.DENY, "finding", "self-protection")
 
 
 def test_the_keys_are_nobodys_to_read(tmp_path: Path) -> None:

@@ -1,0 +1,139 @@
+"""classify: two questions to a small model about one call of auto mode, asked while hooks run."""
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from activities.model.failures import ModelFailure
+from activities.model.live import LiveFeed
+from activities.model.prices import cost_of
+from activities.model.stream import Reply, receive
+from activities.settings.load import load_settings
+from activities.settings.places import places_of
+from activities.tool import AnyTool, Call, ToolInput
+from activities.tool_calls.denials import denials_before, note_said
+from activities.tool_calls.registry import find
+from workflows.contracts.messages import Role, Text, ToolUse
+from workflows.contracts.model import ModelRequest, Usage
+from workflows.contracts.permissions import Decision
+from workflows.contracts.transcript import MessageBody
+from workflows.core.classifier import (
+    FAST,
+    FAST_TOKENS,
+    REASONED,
+    REASONED_TOKENS,
+    RULES,
+    Scene,
+    is_let_through,
+    question,
+    reasoned,
+)
+from workflows.core.permissions import Opinion
+
+SMALL_MODEL = "claude-haiku-4-5"
+_NAMED = ("PERDURE_SMALL_MODEL", "ANTHROPIC_SMALL_FAST_MODEL")
+IDLE_SECONDS = 30.0
+_NOTES = ("CLAUDE.md", "AGENTS.md")
+_MOST_NOTES = 8_000
+
+
+@dataclass
+class Spent:
+    """What the questions about one call cost."""
+
+    model: str
+    usage: Usage = field(default_factory=Usage)
+    stages: int = 0
+
+    @property
+    def cost(self) -> int:
+        """Micro-dollars, as far as the price is known."""
+        return cost_of(self.model, self.usage) or 0
+
+    def add(self, usage: Usage) -> None:
+        """One more question was asked."""
+        self.stages += 1
+        total = {name: getattr(self.usage, name) + getattr(usage, name) for name in type(usage).model_fields}
+        self.usage = Usage(**total)
+
+
+async def classify(call: Call, tool: AnyTool, given: ToolInput, entry: str) -> tuple[Opinion, Spent]:
+    """Whether the small model lets the call run; when it fails, it does not. `entry` is the reply that holds the call.
+
+    After too many blocks it is not asked any more: then the opinion is to ask a person.
+    """
+    spent = Spent(small_model(call))
+    if why := denials_before(call).limit:
+        return Opinion(Decision.ASK, why), spent
+    try:
+        is_allowed, why = await _asked(call, spent, question(await _scene(call, tool, given, entry)))
+    except ModelFailure as failure:
+        is_allowed, why = False, f"the classifier gave no verdict: {failure.message}"
+    note_said(call, is_blocked=not is_allowed)
+    return Opinion(Decision.ALLOW if is_allowed else Decision.DENY, why), spent
+
+
+def small_model(call: Call) -> str:
+    """The model that is asked: a rehearsal's own, one that the worker's environment names, or the usual one."""
+    if call.settings.base_url:
+        return call.settings.model
+    named = (call.world.environment.get(name, "") for name in _NAMED)
+    return next((name for name in named if name), SMALL_MODEL)
+
+
+async def _asked(call: Call, spent: Spent, scene: str) -> tuple[bool, str]:
+    if is_let_through(await _said(call, spent, f"{scene}\n\n{FAST}", FAST_TOKENS)):
+        return True, ""
+    return reasoned(await _said(call, spent, f"{scene}\n\n{REASONED}", REASONED_TOKENS))
+
+
+async def _said(call: Call, spent: Spent, text: str, max_tokens: int) -> str:
+    body = {
+        "model": spent.model,
+        "max_tokens": max_tokens,
+        "system": [{"type": "text", "text": RULES}],
+        "messages": [{"role": "user", "content": [{"type": "text", "text": text}]}],
+        "stream": True,
+    }
+    nobody = ModelRequest(session=call.session, exchange=call.exchange, head="", context="", at="")
+    reply = Reply(LiveFeed(lambda _event: None, nobody, 1), lambda _usage: None, lambda _block: None)
+    data = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+    try:
+        await receive(call.world.model, data, call.settings.base_url, IDLE_SECONDS, reply)
+    finally:
+        spent.add(reply.usage)
+    return "".join(ended.block.text for ended in reply.ended if isinstance(ended.block, Text))
+
+
+async def _scene(call: Call, tool: AnyTool, given: ToolInput, entry: str) -> Scene:
+    user: list[str] = []
+    calls: list[ToolUse] = []
+    for link in await call.world.transcript.read(entry):
+        body = link.entry.body
+        if not isinstance(body, MessageBody):
+            continue
+        if body.role == Role.USER:
+            user += [block.text for block in body.blocks if isinstance(block, Text)]
+        elif link.digest != entry:
+            calls += [block for block in body.blocks if isinstance(block, ToolUse)]
+    folder = call.own_folder or call.workspace
+    return Scene(
+        user=user,
+        calls=[(use.name, use.input) for use in calls if (known := find(use.name)) is None or not known.is_read_only],
+        tool=tool.name,
+        given=given.model_dump(mode="json"),
+        cwd=str(call.cwd),
+        notes=_notes(folder),
+        keys=load_settings(places_of(call.world), folder, call.settings.roots).settings.auto_mode,
+    )
+
+
+def _notes(folder: Path) -> str:
+    """The project's own notes, as far as they can be read."""
+    for name in _NOTES:
+        try:
+            with (folder / name).open(encoding="utf-8", errors="replace") as file:
+                return file.read(_MOST_NOTES)
+        except OSError:
+            continue
+    return ""

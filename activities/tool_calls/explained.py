@@ -1,0 +1,44 @@
+"""What would be decided about a call, by the functions that decide."""
+
+from pathlib import Path
+
+from activities.tool import AnyTool
+from activities.tool_calls.asked import Standpoint, host_of
+from activities.tool_calls.registry import TOOLS, find
+from workflows.contracts.errors import UsageError
+from workflows.contracts.permissions import Mode, Policy, Verdict
+from workflows.core.permission_rules import PATH_TOOLS
+from workflows.core.permissions import decide, effective
+from workflows.core.rule_matching import Asked
+
+
+def explained(
+    standpoint: Standpoint, tool: str, subject: str, mode: Mode | None = None
+) -> tuple[Verdict, Policy, Mode]:
+    """The verdict on a call of this tool, the policy it comes from, and the mode that counts.
+
+    `subject` is what rules speak of: a command, a path, a URL. UsageError for a tool that there is none of.
+    """
+    policy = standpoint.policy()
+    chosen = effective(mode or policy.default_mode or Mode.DEFAULT, policy)
+    return decide(_asked(standpoint, tool, subject, policy), chosen, policy), policy, chosen
+
+
+def _asked(standpoint: Standpoint, name: str, subject: str, policy: Policy) -> Asked:
+    tool = find(name)
+    if tool is None:
+        if name.startswith("mcp__"):
+            return Asked(tool=name, content=subject)
+        names = ", ".join(sorted(one.name for one in TOOLS))
+        raise UsageError(f"There is no tool {name!r}; there are {names}, and mcp__SERVER__TOOL.")
+    return standpoint.asked(tool, _subject(tool, subject), _paths(standpoint, tool, subject), policy)
+
+
+def _subject(tool: AnyTool, subject: str) -> str:
+    return f"domain:{host_of(subject)}" if tool.name == "WebFetch" and host_of(subject) else subject
+
+
+def _paths(standpoint: Standpoint, tool: AnyTool, subject: str) -> tuple[Path, ...]:
+    if tool.name not in PATH_TOOLS:
+        return ()
+    return (Path(standpoint.workspace, Path(subject).expanduser()),)
