@@ -47,19 +47,18 @@ TOOL_VARIABLES = (
 
 def tool_folders(environment: Mapping[str, str], hidden: tuple[Path, ...]) -> list[Path]:
     """Folders of tools that the environment names and that lie in hidden places; never the hidden place itself."""
-    named = [Path(environment[name]) for name in TOOL_VARIABLES if environment.get(name)]
-    for entry in environment.get("PATH", "").split(os.pathsep):
-        path = Path(entry)
-        if entry.startswith("/") and path.is_dir():
-            # `bin` of a virtual environment needs what stands beside it; any other folder is seen alone.
-            named.append(path.parent if path.name in {"bin", "Scripts"} and _is_prefix(path.parent) else path)
-    real = {Path(os.path.realpath(path)) for path in named if path.is_absolute()}
-    return sorted(path for path in real if _is_below(path, hidden) and path.is_dir())
+    named = [environment[name] for name in TOOL_VARIABLES if environment.get(name, "").startswith("/")]
+    named += [entry for entry in environment.get("PATH", "").split(os.pathsep) if entry.startswith("/")]
+    real = {Path(os.path.realpath(entry)) for entry in named}
+    below = [path for path in real if _is_below(path, hidden) and path.is_dir()]
+    # `bin` of a virtual environment needs what stands beside it; any other folder is seen alone.
+    beside = [path.parent if path.name == "bin" and _is_prefix(path.parent) else path for path in below]
+    return sorted({path for path in beside if _is_below(path, hidden)})
 
 
 def _is_below(path: Path, hidden: tuple[Path, ...]) -> bool:
-    holds_one = any(place.is_relative_to(path) for place in hidden)
-    return not holds_one and any(path.is_relative_to(place) for place in hidden)
+    name, places = f"{path}/", [f"{place}/" for place in hidden]
+    return not any(place.startswith(name) for place in places) and any(name.startswith(place) for place in places)
 
 
 def _is_prefix(folder: Path) -> bool:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import stat
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -97,7 +98,7 @@ def make_policy(settings: SandboxSettings, where: Surroundings, environment: Map
         workspace=str(where.workspace),
         user=str(where.user),
         temporary=str(where.temporary),
-        places=tuple(sorted(plan.places.values(), key=lambda place: (len(Path(place.path).parts), place.path))),
+        places=tuple(sorted(plan.places.values(), key=lambda place: (place.path.count("/"), place.path))),
         has_unix_sockets=bool(network.allow_unix_sockets) or network.allow_all_unix_sockets,
         domains=network.allowed_domains,
         denied_domains=network.denied_domains,
@@ -114,8 +115,12 @@ class _Plan:
 
     def add(self, kind: Kind, *paths: Path) -> None:
         for path in paths:
-            if path.exists():
-                self.places[str(path)] = Place(str(path), kind, is_file=not path.is_dir())
+            name = str(path)
+            try:
+                mode = os.stat(name).st_mode  # noqa: PTH116 - many looks before each command
+            except OSError:
+                continue
+            self.places[name] = Place(name, kind, is_file=not stat.S_ISDIR(mode))
 
     def put(self, path: Path, kind: Kind, source: Path | None = None) -> None:
         self.places[str(path)] = Place(str(path), kind, source=str(source or ""))
@@ -175,7 +180,7 @@ class _Plan:
         self.places = {
             path: place
             for path, place in self.places.items()
-            if not Path(path).is_relative_to(own) or Path(path).is_relative_to(workspace)
+            if not _is_at(path, str(own)) or _is_at(path, str(workspace))
         }
         if workspace != own:
             self.add(Kind.HIDDEN, own)
@@ -185,6 +190,11 @@ class _Plan:
         user = str(self.where.user)
         paths = (user + word[1:] if word == "~" or word.startswith("~/") else word for word in words)
         return [Path(os.path.realpath(self.where.workspace / path)) for path in paths]
+
+
+def _is_at(path: str, folder: str) -> bool:
+    """The folder itself or below it."""
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
 def _real(path: str) -> Path:

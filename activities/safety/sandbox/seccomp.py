@@ -1,6 +1,7 @@
 """Seccomp: our own filter, as bytes of classic BPF, for x86_64 and aarch64."""
 
 import errno
+import functools
 import platform
 import struct
 from dataclasses import dataclass, field
@@ -69,6 +70,7 @@ MACHINES = {
 }  # fmt: skip
 
 
+@functools.cache
 def filter_bytes(families: tuple[int, ...], machine: str = "") -> bytes:
     """The program that refuses what no build or test needs; sockets only of these families.
 
