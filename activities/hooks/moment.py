@@ -45,7 +45,7 @@ async def run_moment(world: World, request: HookMoment) -> HookDone:
     if not result.records:
         return HookDone(head=request.head)
     head = await world.transcript.append(request.head, request.at, (_notice(request, result),))
-    return HookDone(head=head, blocked=_blocked(request, result), stopped=_stopped(request, result))
+    return HookDone(head=head, blocked=_blocked(request, result), stopped=_stopped(request, result), cost=result.cost)
 
 
 async def said_at(world: World, request: HookMoment) -> HookResult:
@@ -70,7 +70,9 @@ async def _run(
     world: World, request: HookMoment, context: SessionContext, record: CallRecord, rules: Sequence[HookRule]
 ) -> HookResult:
     cwd = Path(request.cwd or context.cwd)
-    place = HookPlace(world, request.session, record.key, record.path, cwd, Path(context.cwd))
+    settings = context.settings
+    project = Path(context.cwd)
+    place = HookPlace(world, request.session, record.key, record.path, cwd, project, settings.model, settings.base_url)
     given = HookInput(
         session_id=request.session,
         transcript_path=str(await keep_current(world, request.session, request.head)),

@@ -7,9 +7,9 @@ from pathlib import Path
 from activities.hooks.protocol import Said
 from activities.stores.environments import kept_environment, without_keys
 from activities.world import World
-from workflows.contracts.extensions import HookRule
+from workflows.contracts.extensions import HookAnswer, HookKind, HookRule
 from workflows.contracts.transcript import canonical
-from workflows.core.hook_events import facts_of
+from workflows.core.hook_events import PROMPT_SECONDS, facts_of
 
 
 def hook_folder(root: Path) -> Path:
@@ -29,6 +29,10 @@ class HookPlace:
     """Folder of that call's record; hooks keep their files below it."""
     cwd: Path
     project: Path
+    model: str = ""
+    """The session's model, which a rehearsal's prompt hooks are asked of too."""
+    base_url: str = ""
+    """The session's endpoint; empty for the worker's own."""
 
     @property
     def folder(self) -> Path:
@@ -68,9 +72,14 @@ class Ended:
     exit: int | None = None
     seconds: float = 0.0
     crash: str = ""
+    answer: HookAnswer | None = None
+    """Of a hook that is understood already."""
+    cost: int = 0
+    """Micro-dollars."""
 
 
 def limit_of(rule: HookRule) -> float:
     """Seconds that the hook may take."""
     facts = facts_of(rule.event)
-    return min(rule.timeout or facts.seconds, facts.most_seconds)
+    usual = min(PROMPT_SECONDS, facts.seconds) if rule.kind == HookKind.PROMPT else facts.seconds
+    return min(rule.timeout or usual, facts.most_seconds)

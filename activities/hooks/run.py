@@ -10,6 +10,7 @@ from activities.hooks.command import end_hooks, run_command_hook, start_beside
 from activities.hooks.http import run_http_hook
 from activities.hooks.matching import matcher_fault
 from activities.hooks.place import Ended, HookPlace
+from activities.hooks.prompt import run_prompt_hook
 from activities.hooks.protocol import BadAnswer, answer_of
 from workflows.contracts.events import Notice
 from workflows.contracts.extensions import HookAnswer, HookEvent, HookInput, HookKind, HookRecord, HookResult, HookRule
@@ -71,6 +72,9 @@ async def _answered(place: HookPlace, rule: HookRule, given: bytes) -> Answered:
         why = await start_beside(place, rule, given)
         return _failed(rule, Ended(failure="crash" if why else "", text=why)) if why else _beside(rule)
     ended = await _ended(place, rule, given)
+    if ended.answer is not None:
+        answer = _masked(place, ended.answer)
+        return Answered(_record(rule, ended, answer), answer)
     if ended.said is None:
         return _failed(rule, replace(ended, text=place.world.masker(place.session).text(ended.text)))
     try:
@@ -102,7 +106,9 @@ async def _ended(place: HookPlace, rule: HookRule, given: bytes) -> Ended:
             return await run_command_hook(place, rule, given)
         case HookKind.HTTP:
             return await run_http_hook(place, rule, given)
-        case HookKind.COMMAND:
+        case HookKind.PROMPT if rule.prompt:
+            return await run_prompt_hook(place, rule, given)
+        case HookKind.COMMAND | HookKind.PROMPT:
             return Ended(failure="missing", text="its settings name nothing that could be run")
         case _:
             return Ended(failure="unsupported", text=f"hooks of the type {rule.kind.value} cannot run yet")
@@ -139,6 +145,7 @@ def _record(rule: HookRule, ended: Ended, answer: HookAnswer) -> HookRecord:
         crash=ended.crash,
         updated=answer.updated_input is not None or answer.output is not None,
         told=answer.told,
+        cost=ended.cost,
     )
 
 

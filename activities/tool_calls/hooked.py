@@ -48,7 +48,7 @@ class CallHooks:
     async def before(self, given: ToolInput, *, has_begun: bool) -> HookResult:
         """What the hooks before the call say, or said when it was tried before. Raises HooksCancelled."""
         if (known := self._known().get(_BEFORE) or await self._passed()) is not None:
-            self.told.hooks.extend(known.records)
+            self._tell(known, is_paid=self.request.approval is not None)
             return known
         if has_begun:
             return _NOTHING
@@ -110,12 +110,20 @@ class CallHooks:
             result = await self._run(event, rules, facts)
             kept = {**known, name: result}
             self.call.record.write_pass({each: answer.model_dump(mode="json") for each, answer in kept.items()})
-        self.told.hooks.extend(result.records)
+        self._tell(result, is_paid=name in known and self.request.approval is not None)
         return result
+
+    def _tell(self, result: HookResult, *, is_paid: bool) -> None:
+        """What they did, for the outcome; what the first pass of a call has told the session is not counted again."""
+        self.told.hooks.extend(result.records)
+        self.told.hook_cost += 0 if is_paid else result.cost
 
     async def _run(self, event: HookEvent, rules: Sequence[HookRule], facts: Mapping[str, JsonValue]) -> HookResult:
         call, at = self.call, self.told.at
-        place = HookPlace(call.world, call.session, call.key, call.record.path, call.cwd, Path(at.context.cwd))
+        project, settings = Path(at.context.cwd), call.settings
+        place = HookPlace(
+            call.world, call.session, call.key, call.record.path, call.cwd, project, settings.model, settings.base_url
+        )
         about: dict[str, JsonValue] = {
             "tool_name": self.tool.name,
             "tool_input": at.effective_input,

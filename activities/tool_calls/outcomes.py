@@ -59,6 +59,8 @@ class Told:
     began_at: str = field(default_factory=wall_time)
     hooks: list[HookRecord] = field(default_factory=list)
     """Hooks that ran so far, in order."""
+    hook_cost: int = 0
+    """Micro-dollars that this attempt's hooks took."""
     facts: dict[str, JsonValue] = field(default_factory=dict)
     """What deciding gave that the outcome is to tell: a classifier's cost, rules that were saved."""
 
@@ -67,7 +69,7 @@ class Told:
         """Micro-dollars that deciding cost."""
         classifier = self.facts.get("classifier")
         cost = classifier.get("cost") if isinstance(classifier, dict) else 0
-        return cost if isinstance(cost, int) else 0
+        return (cost if isinstance(cost, int) else 0) + self.hook_cost
 
     def place(self) -> Place:
         """Where its events belong."""

@@ -213,3 +213,47 @@ async def test_a_worker_that_dies_inside_a_moments_hook_runs_it_once(rig: Rig, t
         await talk.result(40)
         assert (tmp_path / "log").read_text().split() == ["began", "ended"]
         assert "from the hook" in str(model.requests[0].body)
+
+
+JUDGE = {"system_contains": "You judge one moment"}
+
+
+def judged_by(answer: Any, command: str) -> Told:
+    """A model that wants to run one command, and a judge that says this of each call."""
+    rule = answer if isinstance(answer, dict) else {"content": answer}
+    return {**calls(command), "rules": [{"when": JUDGE, **rule}]}
+
+
+def judging(event: str = "PreToolUse", **more: Any) -> HookRule:
+    return HookRule(event=event, kind=HookKind.PROMPT, prompt="May it run? $ARGUMENTS", **more)
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "said"),
+    [
+        ('{"ok": true}', CallStatus.OK, ""),
+        ('{"ok": false, "reason": "not at night"}', CallStatus.DENIED, "not at night"),
+        ("I cannot say", CallStatus.DENIED, "a guard that fails refuses"),
+        ({"content": "x", "faults": [{"status": 529, "times": "always"}]}, CallStatus.DENIED, "did not answer"),
+    ],
+)
+async def test_a_small_model_judges_a_call(
+    rig: Rig, tmp_path: Path, answer: Any, status: CallStatus, said: str
+) -> None:
+    async with played(judged_by(answer, "echo ran > log")) as model:
+        talk = await started(rig, model, tmp_path, judging())
+        result = await talk.result()
+        body = await outcome_of(talk, result.head)
+        assert (body.status, body.hooks[0].kind) == (status, "prompt")
+        assert said in str(model.requests[-1].body)
+        assert (tmp_path / "log").exists() is (status == CallStatus.OK)
+        (question,) = [request for request in model.requests if "You judge" in str(request.body)][:1]
+        assert '"tool_input": {"command": "echo ran > log"}' in str(question.body).replace('\\"', '"').replace("\\", "")
+
+
+async def test_a_small_model_judges_a_prompt_and_its_cost_counts(rig: Rig, tmp_path: Path) -> None:
+    async with played(judged_by('{"ok": false, "reason": "too vague"}', "true")) as model:
+        talk = await started(rig, model, tmp_path, judging("UserPromptSubmit"))
+        result = await talk.result()
+        assert (result.end, len(model.requests)) == (TurnEnd.HOOK, 1)
+        assert "too vague" in result.error

@@ -156,6 +156,8 @@ class HookRecord(Contract):
     updated: bool = False
     """It replaced the call's input or the tool's result."""
     told: tuple[str, ...] = ()
+    cost: int = 0
+    """Micro-dollars that a prompt hook's model took, as far as its price is known."""
 
 
 class HookResult(Contract):
@@ -174,6 +176,11 @@ class HookResult(Contract):
     retry: bool = False
     messages: tuple[str, ...] = ()
     records: tuple[HookRecord, ...] = ()
+
+    @property
+    def cost(self) -> int:
+        """Micro-dollars that asking took."""
+        return sum(record.cost for record in self.records)
 
 
 class HookMoment(Contract):
@@ -212,3 +219,5 @@ class HookDone(Contract):
     """Why it is refused, or what the model shall still do; at most 1,000 characters."""
     stopped: str = ""
     """Why the turn ends."""
+    cost: int = 0
+    """Micro-dollars."""

@@ -92,7 +92,9 @@ async def _asked(
         result = await running.run(RUN_HOOKS, request)
         running.waits_for("")
     if not isinstance(result, BaseException):
-        running.state = running.state.model_copy(update={"head": result.head})
+        totals = running.state.totals
+        totals = totals.model_copy(update={"cost": totals.cost + result.cost})
+        running.state = running.state.model_copy(update={"head": result.head, "totals": totals})
         return result
     why = f"the hooks of {event} could not be run: {failure_of(result)[1]}"[:300]
     guards = event in {HookEvent.USER_PROMPT_SUBMIT, HookEvent.POST_TOOL_BATCH}
