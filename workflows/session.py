@@ -118,6 +118,8 @@ class SessionWorkflow:
             at=now(),
             store=given.store,
             public_key=given.public_key,
+            start=given.start,
+            start_of=given.start_of,
         )
         opened = await self._running.settle(start(OPEN, request, host=given.host, is_patient=False))
         if isinstance(opened, BaseException) and nobody_came(opened) and not self._running.is_stopped():
@@ -128,8 +130,9 @@ class SessionWorkflow:
             if self._running.is_stopped():
                 return
             raise opened
-        update = {"context": opened.context, "head": opened.head, "hooks": opened.hooks}
-        self._running.state = self._running.state.model_copy(update=update)
+        update = {"context": opened.context, "head": opened.head, "hooks": opened.hooks, "turns": opened.turns}
+        totals = self._running.state.totals.model_copy(update={"exchanges": opened.exchanges})
+        self._running.state = self._running.state.model_copy(update={**update, "totals": totals})
         await session_started(self._running)
 
     def _is_full(self) -> bool:
@@ -332,6 +335,7 @@ class SessionWorkflow:
             state=state,
             approvals=intake.open_approvals(state),
             history_events=workflow.info().get_current_history_length(),
+            thresholds=given.thresholds,
         )
 
     def _check_signed(self, said: bytes, signature: str) -> None:

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from activities.hooks.moment import moments_of
 from activities.hooks.snapshot import frozen
 from activities.prompt.segments import STATIC, surroundings
+from activities.prompt.taken_up import taken_up
 from activities.safety.sandbox.hold import sandbox_told
 from activities.settings.opening import hooks_of, settings_of, told
 from activities.stores.index import note_head
@@ -48,11 +49,14 @@ async def open_session(world: World, request: OpenRequest, tools: tuple[ToolSpec
         tools=pool(tools, settings),
         hooks=hooks,
     )
-    digest = await world.store.put(canonical(context.model_dump(mode="json")))
+    older = await taken_up(world, request)
+    digest = await world.store.put(canonical(older.as_context(context).model_dump(mode="json")))
     notice = NoticeBody(
-        what="session_opened",
-        text=f"session {request.session} in {request.cwd}",
+        what=older.what,
+        text=older.text,
+        shown=older.shown,
         data={
+            **dict(older.facts),
             "context": digest,
             "settings": request.settings,
             "host": request.host,
@@ -64,8 +68,8 @@ async def open_session(world: World, request: OpenRequest, tools: tuple[ToolSpec
             "hook_problems": [problem[:300] for problem in problems[:_TOLD]],
         },
     )
-    head = await world.transcript.append("", request.at, (notice,))
-    note_head(world.home, request.session, head, request.at, "session_opened")
+    head = await world.transcript.append(request.start, request.at, (*older.results, notice))
+    note_head(world.home, request.session, head, request.at, older.what)
     world.publish(
         request.session,
         SessionOpened(
@@ -78,7 +82,13 @@ async def open_session(world: World, request: OpenRequest, tools: tuple[ToolSpec
     )
     for problem in problems[:_TOLD]:
         world.publish(request.session, Notice(what="hook", text=problem[:1_000]))
-    return Opened(context=digest, head=head, hooks=moments_of((*hooks, *settings.hooks)))
+    return Opened(
+        context=digest,
+        head=head,
+        hooks=moments_of((*hooks, *settings.hooks)),
+        turns=older.turns,
+        exchanges=older.exchanges,
+    )
 
 
 async def _check_store(world: World, named: str) -> None:

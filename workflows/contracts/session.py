@@ -197,6 +197,10 @@ class SessionInput(Contract):
     mode: Mode = Mode.DEFAULT
     once: bool = False
     """Close when no prompt waits any more."""
+    start: str = ""
+    """Older head that the session goes on from; empty for a chain of its own."""
+    start_of: str = ""
+    """The session that wrote it."""
     has_attributes: bool = True
     """The server knows perdure's search attributes; else the memo shows what they would."""
     state: SessionState | None = None
@@ -264,6 +268,8 @@ class Snapshot(Contract):
     state: SessionState
     approvals: tuple[Approval, ...] = ()
     history_events: int = 0
+    thresholds: Thresholds = Thresholds()
+    """Limits that it was started with."""
 
 
 class OpenRequest(Contract):
@@ -276,6 +282,10 @@ class OpenRequest(Contract):
     at: str
     store: str = ""
     public_key: str = ""
+    start: str = ""
+    """Older head that the session goes on from; empty for a chain of its own."""
+    start_of: str = ""
+    """The session that wrote it."""
 
 
 class Opened(Contract):
@@ -285,6 +295,10 @@ class Opened(Contract):
     head: str
     hooks: tuple[str, ...] = ()
     """Events, beside those of tool calls, that have hooks."""
+    turns: int = 0
+    """Turns in the chain that it goes on from; its own are numbered after them."""
+    exchanges: int = 0
+    """Exchanges there."""
 
 
 class SettleRequest(Contract):

@@ -1,6 +1,7 @@
 """entries + history facts -> audit steps and totals."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from pydantic import JsonValue
@@ -33,6 +34,8 @@ from workflows.core.audit_histories import RunFacts, Taken
 from workflows.core.server_blocks import searches
 from workflows.core.signatures import is_signed
 
+_FIRST = 3
+"""Entries among which the notice stands that begins a chain."""
 SHORT = 200
 """Characters of a text that a step shows."""
 
@@ -53,7 +56,7 @@ class _Reader:
         self.session = session
         self.lines = lines
         self.set_aside = set_aside
-        self.public_key = public_key_of(lines)
+        self.eras = {line.n: era for line, era in zip(lines, eras_of(session, lines), strict=True)}
         self.taken = {head: taken for run in runs for head, taken in run.replies.items()}
         self.unnamed = unnamed_replies(lines, runs)
         self.lost: dict[str, list[Taken]] = {}
@@ -183,7 +186,7 @@ def _call(reader: _Reader, line: Line, entry: Entry, body: OutcomeBody) -> CallS
         rule=body.verdict.rule,
         reason=body.verdict.text,
         signer=body.answer.by if body.answer else "",
-        signature=signature_of(reader.session, reader.public_key, body.answer),
+        signature=signature_of(reader.eras[line.n], body.answer),
         status=body.status,
         attempt=body.attempt,
         crash=body.crash,
@@ -202,24 +205,45 @@ def _call(reader: _Reader, line: Line, entry: Entry, body: OutcomeBody) -> CallS
     )
 
 
-def signature_of(session: str, public_key: str, answer: Answer | None) -> str:
+@dataclass(frozen=True)
+class Era:
+    """Whose part of the chain an entry lies in."""
+
+    session: str
+    public_key: str
+
+
+def signature_of(era: Era, answer: Answer | None) -> str:
     """How the answer's signature stands: valid, invalid, unsigned or unchecked; empty without an answer."""
     if answer is None:
         return ""
     if not answer.signature:
         return "unsigned"
-    if not public_key:
+    if not era.public_key:
         return "unchecked"
-    return "valid" if is_signed(public_key, answer_bytes(session, answer), answer.signature) else "invalid"
+    is_valid = is_signed(era.public_key, answer_bytes(era.session, answer), answer.signature)
+    return "valid" if is_valid else "invalid"
 
 
 def public_key_of(lines: Sequence[Line]) -> str:
-    """The Ed25519 key that the first notice names; empty when it names none."""
-    for line in lines[:3]:
-        if line.entry and isinstance(line.entry.body, NoticeBody):
-            key = line.entry.body.data.get("public_key", "")
-            return key if isinstance(key, str) else ""
-    return ""
+    """The Ed25519 key that the notice names with which the session began; empty when it names none."""
+    return eras_of("", lines)[-1].public_key if lines else ""
+
+
+def eras_of(session: str, lines: Sequence[Line]) -> list[Era]:
+    """One for each line: a session that was taken back goes on in the chain of an older one."""
+    eras: list[Era] = []
+    opened: tuple[str, int] = ("", 0)
+    for place, line in enumerate(lines):
+        body = line.entry.body if line.entry else None
+        if isinstance(body, NoticeBody) and (place < _FIRST or body.what == "rewound"):
+            key, older = body.data.get("public_key", ""), body.data.get("from", "")
+            if body.what == "rewound" and isinstance(older, str):
+                eras = [era if era.session else Era(older, era.public_key) for era in eras]
+            if place >= opened[1] and isinstance(key, str) and key:
+                opened = (key, place)
+        eras.append(Era("", opened[0]))
+    return [era if era.session else Era(session, era.public_key) for era in eras]
 
 
 def unnamed_replies(lines: Sequence[Line], runs: Sequence[RunFacts]) -> dict[str, list[Taken]]:

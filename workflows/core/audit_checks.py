@@ -16,7 +16,7 @@ from workflows.contracts.transcript import (
     canonical,
     digest_of,
 )
-from workflows.core.audit import public_key_of, signature_of, tool_uses
+from workflows.core.audit import eras_of, public_key_of, signature_of, tool_uses
 from workflows.core.audit_histories import RunFacts
 from workflows.core.pending import shown
 
@@ -193,14 +193,14 @@ def check_signatures(session: str, lines: Sequence[Line], runs: Sequence[RunFact
     """Each answer of a person is signed by the session's key, for exactly the call that it allowed or denied."""
     key = public_key_of(lines)
     for run in runs:
-        if key and run.public_key and run.public_key != key:
+        if key and run.public_key and run.public_key != key and run.session in {"", session}:
             yield Problem(session, lines[0].n, key, "its key is not the one that the engine's history names")
-    for line in lines:
+    for line, era in zip(lines, eras_of(session, lines), strict=True):
         if line.entry is None or not isinstance(line.entry.body, OutcomeBody):
             continue
         body = line.entry.body
         where = f"the answer to call {body.exchange}.{body.place}"
-        state = signature_of(session, key, body.answer)
+        state = signature_of(era, body.answer)
         if state in {"unsigned", "invalid"}:
             yield Problem(session, line.n, line.digest, f"{where} is {state}: no person of this session gave it")
         if body.answer and (body.answer.digest, body.answer.approval) != (
@@ -221,7 +221,8 @@ def check_history(session: str, n: int | None, digest: str, run: RunFacts, lines
         if line.entry and isinstance(line.entry.body, MessageBody)
         for name in line.entry.body.discards
     }
-    if run.session and run.session != session:
+    own = next((era.session for line, era in zip(lines, eras_of(session, lines), strict=True) if line.n == n), session)
+    if run.session and run.session != own:
         yield Problem(session, n, digest, f"the history is that of session {run.session}")
     if any(not line.digest for line in lines):
         # Places whose names are lost are told elsewhere; any head may be one of them.
