@@ -6,6 +6,7 @@ from activities.housekeeping import archive_history
 from activities.model.call import ModelCalls
 from activities.prompt.open import open_session
 from activities.settle import settle
+from activities.tasks.watch import end_task, watch_task
 from activities.tool_calls.end import end_call
 from activities.tool_calls.registry import TOOLS
 from activities.tool_calls.run import run_tool
@@ -23,6 +24,8 @@ def bindings(models: ModelCalls) -> tuple[AnyBinding, ...]:
         Binding(specs.END_CALL, end_call),
         Binding(specs.SETTLE, settle),
         Binding(specs.ARCHIVE, archive_history),
+        Binding(specs.WATCH_TASK, watch_task),
+        Binding(specs.END_TASK, end_task),
         Binding(specs.RUN_HOOKS, run_moment),
     )
 

@@ -77,6 +77,8 @@ class Tool(ABC, Generic[I]):
     """In the pool of a session that names no tools; else only where it is named."""
     edits_files: ClassVar[bool] = False
     """Changes files that it names: what `acceptEdits` allows inside the workspace."""
+    judged_as: ClassVar[str] = ""
+    """Another tool whose rules and checks count for this one; empty for its own."""
     needs_person: ClassVar[bool] = False
     """Is a question to the person: no mode, rule or hook answers it for them."""
     repeat: ClassVar[Repeat] = Repeat.ONCE

@@ -27,6 +27,9 @@ STORE_CACHE = 4 * 1024 * 1024
 
 CACHED_WORKFLOWS = 200
 
+MOST_ON_HOST = 1_000
+"""Activities of this host at once: each open background task holds one for as long as it runs."""
+
 _STICKY = timedelta(seconds=1)
 _THROTTLE = timedelta(milliseconds=400)
 _SHUTDOWN = timedelta(seconds=10)
@@ -83,6 +86,7 @@ def make_workers(client: Client, world: World, identity: str) -> list[Worker]:
             task_queue=host_queue(world.host.id),
             activities=on_host,
             identity=identity,
+            max_concurrent_activities=MOST_ON_HOST,
             max_heartbeat_throttle_interval=_THROTTLE,
             default_heartbeat_throttle_interval=_THROTTLE,
             graceful_shutdown_timeout=_SHUTDOWN,

@@ -14,6 +14,7 @@ from activities.hooks.snapshot import forget_hooks
 from activities.processes.attach import end_command, is_running
 from activities.stores.environments import forget_environment
 from activities.stores.journal import CallRecord
+from activities.tasks.record import is_task
 from activities.world import World
 from workflows.contracts.ids import session_workflow
 from workflows.contracts.session import CallState, SessionState
@@ -58,7 +59,12 @@ async def forget_closed(client: Client, world: World, kept: timedelta = KEPT) ->
 
 
 def _running(world: World, session: str) -> list[CallRecord]:
-    return [record for record in world.journal.calls(session) if is_running(record.folder) and record.is_open()]
+    return [record for record in world.journal.calls(session) if is_running(record.folder) and _may_be_left(record)]
+
+
+def _may_be_left(record: CallRecord) -> bool:
+    """Whether nothing is known of its end, or it was meant to outlive its call."""
+    return record.is_open() or is_task(record.path)
 
 
 def _untouched(world: World, kept: timedelta) -> list[str]:
@@ -87,6 +93,8 @@ def is_awaited(state: SessionState, record: CallRecord) -> bool:
     intent = record.read_intent() or {}
     exchange, place = intent.get("exchange"), intent.get("place")
     if not isinstance(exchange, int) or not isinstance(place, int) or exchange > state.totals.exchanges:
+        return True
+    if any(task.key == record.key for task in state.tasks):
         return True
     if exchange < state.totals.exchanges or state.turn is None or place >= len(state.turn.calls):
         return False

@@ -8,9 +8,12 @@ from activities.tools.enter_plan import EnterPlanMode
 from activities.tools.exit_plan import ExitPlanMode
 from activities.tools.glob import Glob
 from activities.tools.grep import Grep
+from activities.tools.monitor import Monitor
 from activities.tools.multi_edit import MultiEdit
 from activities.tools.notebook_edit import NotebookEdit
 from activities.tools.read import Read
+from activities.tools.task_output import TaskOutput
+from activities.tools.task_stop import TaskStop
 from activities.tools.todo_write import TodoWrite
 from activities.tools.web_fetch import WebFetch
 from activities.tools.write import Write
@@ -23,9 +26,12 @@ TOOLS: tuple[AnyTool, ...] = (
     ExitPlanMode(),
     Glob(),
     Grep(),
+    Monitor(),
     MultiEdit(),
     NotebookEdit(),
     Read(),
+    TaskOutput(),
+    TaskStop(),
     TodoWrite(),
     WebFetch(),
     Write(),

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import Field
@@ -14,9 +15,11 @@ from activities.safety.environment import command_environment
 from activities.safety.own_acts import own_act_findings
 from activities.safety.paths import is_inside
 from activities.safety.sandbox.hold import Hold, ground_of, hold, outside_findings
+from activities.tasks.start import Begun, start_task
 from activities.tool import Call, Tool, ToolInput
 from workflows.contracts.errors import ToolError
 from workflows.contracts.permissions import Finding
+from workflows.contracts.tasks import TaskKind
 from workflows.contracts.tools import Repeat, ToolOutcome
 
 LONGEST = 600_000
@@ -30,6 +33,7 @@ class Input(ToolInput):
     command: str = Field(description="The command, as bash reads it.", min_length=1)
     timeout: int | None = Field(default=None, description="Milliseconds it may run, at most 600000.", ge=1)
     description: str = Field(default="", description="What it does, in five to ten words.")
+    run_in_background: bool = Field(default=False, description="Go on at once; you are told when the command ends.")
     dangerouslyDisableSandbox: bool = Field(  # noqa: N815 - the name that models know
         default=False,
         description="Ask a person to let it run outside the sandbox; only after the sandbox refused what it needs.",
@@ -42,7 +46,9 @@ class Bash(Tool[Input]):
     - Each command is a new shell. The folder it ends in is where the next one starts, as long as that is inside the
       workspace; variables, functions and aliases do not last. Standard input is empty.
     - It may run for 120 seconds, or for `timeout` milliseconds (at most 600000); then it and all it started is ended.
-      When the command returns, whatever it left running is ended too: nothing stays in the background.
+      When the command returns, whatever it left running is ended too.
+    - With `run_in_background` the call returns at once and the command goes on, without a time limit unless `timeout`
+      names one: for servers, watchers, long builds. You are told of its end; TaskOutput and TaskStop take its id.
     - Long output is shown by its beginning and its end; the note between names a `result:` that Read and Grep take.
     - It runs in a sandbox: it may change the workspace and its own /tmp, which other tools do not see; the home folder
       is hidden but for tools; only hosts that the person allowed are reached. What was refused is told in the result,
@@ -74,6 +80,12 @@ class Bash(Tool[Input]):
             silence=float(call.settings.bash_silence) or None,
             output_cap=KEPT,
         )
+
+        if given.run_in_background:
+            limit = _seconds(call, given) if given.timeout is not None else None
+            is_outside = given.dangerouslyDisableSandbox
+            begun = Begun(TaskKind.COMMAND, given.command, given.description, is_outside=is_outside)
+            return await start_task(call, replace(spec, deadline=limit, silence=None), begun)
 
         def tell(progress: CommandProgress) -> None:
             call.progress(read_tail(folder, PROGRESS_BYTES), progress.stored_bytes)

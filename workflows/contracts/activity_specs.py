@@ -97,5 +97,5 @@ RUN_HOOKS = ActivitySpec(
     on_host=True,
 )
 
-SPECS = (OPEN, ASK_MODEL, RUN_TOOL, END_CALL, SETTLE, ARCHIVE, RUN_HOOKS)
+SPECS = (OPEN, ASK_MODEL, RUN_TOOL, END_CALL, SETTLE, ARCHIVE, RUN_HOOKS, WATCH_TASK, END_TASK)
 """Every activity; each is bound to one function in `activities/catalog.py`."""

@@ -1,0 +1,151 @@
+"""A background task goes on beyond its call, tells its lines and its end once, and ends when it is told to."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from activities.processes.attach import is_running
+from activities.tasks.watch import end_task, watch_task
+from tests.activities.tool_calls.stage import Stage, text, use
+from tests.fakes.waiting import eventually_async
+from tests.fakes.world import SESSION
+from workflows.contracts.directives import StartTask
+from workflows.contracts.tasks import MOST_TASKS, Task, Watched, WatchRequest
+from workflows.contracts.tools import CallStatus
+from workflows.contracts.transcript import NoticeBody
+
+pytestmark = pytest.mark.journey
+
+
+async def begun(stage: Stage, tool: str, **given: object) -> Task:
+    """The task that a call starts."""
+    done, body = await stage.run(use(tool, **given))
+    assert done.status == CallStatus.OK, text(body)
+    (directive,) = done.directives
+    assert isinstance(directive, StartTask)
+    assert body.directives == done.directives
+    return directive.task
+
+
+async def in_background(stage: Stage, command: str, **given: object) -> Task:
+    return await begun(stage, "Bash", command=command, run_in_background=True, **given)
+
+
+def watching(stage: Stage, task: Task, **changed: object) -> WatchRequest:
+    return WatchRequest(session=SESSION, context=stage.context, task=task).model_copy(update=changed)
+
+
+async def told(stage: Stage, watched: Watched) -> NoticeBody:
+    return NoticeBody.model_validate_json(await stage.world.store.get(watched.notice))
+
+
+async def test_the_call_returns_at_once_and_the_command_goes_on_to_its_end(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    task = await in_background(stage, "sleep 1; echo done; exit 3", description="a slow thing")
+    assert is_running(stage.world.journal.call(SESSION, task.key).folder)
+    assert (task.id[0], task.title, task.call) == ("b", "a slow thing", "1.0")
+    watched = await watch_task(stage.world, watching(stage, task))
+    notice = await told(stage, watched)
+    assert (watched.has_ended, notice.shown, notice.what) == (True, True, "task_ended")
+    assert f"{task.id} (a slow thing) has ended: exit code 3" in notice.text
+    assert "done" in notice.text
+    assert (notice.data["exit_code"], notice.data["status"]) == (3, "error")
+
+
+async def test_a_call_that_is_tried_again_starts_nothing_twice(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    task = await in_background(stage, "echo ran >> log; sleep 30")
+    record = stage.world.journal.call(SESSION, task.key)
+    (record.path / "outcome").unlink()
+    done, body = await stage.after_a_crash().again()
+    assert done.directives == (StartTask(task=task),)
+    assert body.crash == "attached"
+    assert (stage.workspace / "log").read_text() == "ran\n"
+    await end_task(stage.world, watching(stage, task))
+
+
+async def test_a_watch_that_died_is_taken_up_where_the_command_is_and_tells_the_same(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    task = await in_background(stage, "sleep 0.6; echo done")
+    first = asyncio.ensure_future(watch_task(stage.world, watching(stage, task)))
+    await asyncio.sleep(0.2)
+    first.cancel()
+    second = stage.after_a_crash()
+    assert "exit code 0" in (await told(second, await watch_task(second.world, watching(stage, task)))).text
+
+
+async def test_a_cancelled_watch_ends_the_command_and_says_so(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    task = await in_background(stage, "echo begun; sleep 60")
+    record = stage.world.journal.call(SESSION, task.key)
+    stage.beat.cancelled.set()
+    watched = await watch_task(stage.world, watching(stage, task))
+    assert watched.has_ended
+    assert "it was stopped" in (await told(stage, watched)).text
+    assert not is_running(record.folder)
+    assert await end_task(stage.world, watching(stage, task)) == watched
+
+
+async def test_the_lines_of_a_monitor_are_told_together_each_once_and_its_end_at_last(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    task = await begun(stage, "Monitor", command="echo one; echo two; sleep 1.2; printf 'half'", description="log")
+    first = await watch_task(stage.world, watching(stage, task))
+    assert (await told(stage, first)).text == f"[Background task {task.id} (log) printed:]\none\ntwo"
+    assert (first.offset, first.has_ended) == (len("one\ntwo\n"), False)
+    last = await watch_task(stage.world, watching(stage, task, offset=first.offset, number=2))
+    assert last.has_ended
+    assert "half" in (await told(stage, last)).text
+
+
+async def test_of_many_lines_the_first_are_shown_and_where_the_rest_is(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    task = await begun(stage, "Monitor", command="seq 1 5000; sleep 30", description="numbers")
+    notice = await told(stage, await watch_task(stage.world, watching(stage, task)))
+    assert notice.text.splitlines()[1:101] == [str(number) for number in range(1, 101)]
+    shown = sum(len(f"{number}\n") for number in range(1, 101))
+    assert f"TaskOutput shows them from offset {shown}" in notice.text
+    await end_task(stage.world, watching(stage, task))
+
+
+async def test_a_monitor_has_a_time_limit_and_a_background_command_none(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    task = await begun(stage, "Monitor", command="sleep 60", description="d", timeout_ms=300)
+    notice = await told(stage, await watch_task(stage.world, watching(stage, task)))
+    assert "its time was over" in notice.text
+
+
+async def test_output_is_read_from_any_place_while_it_runs_and_after(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    task = await in_background(stage, "echo alpha; sleep 1; echo omega")
+    folder = stage.world.journal.call(SESSION, task.key).folder
+    await eventually_async(lambda: (folder / "output").exists() and (folder / "output").read_bytes() == b"alpha\n")
+    _done, body = await stage.run(use("TaskOutput", task_id=task.id, block=False))
+    assert text(body).endswith("runs; bytes 0 to 6 of 6; the next begin at offset 6]\nalpha")
+    _done, body = await stage.run(use("TaskOutput", task_id=task.id, offset=6))
+    assert text(body).endswith("has ended: exit code 0; bytes 6 to 12 of 12; the next begin at offset 12]\nomega")
+    _done, body = await stage.run(use("TaskOutput", task_id=task.id, offset=2, timeout=0))
+    assert text(body).endswith("\npha\nomega")
+
+
+async def test_a_task_is_stopped_once_and_those_that_run_are_named(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    one = await in_background(stage, "echo one; sleep 60", description="first")
+    other = await in_background(stage, "sleep 61", description="second")
+    folder = stage.world.journal.call(SESSION, one.key).folder
+    await eventually_async(lambda: (folder / "output").exists() and (folder / "output").stat().st_size > 0)
+    done, body = await stage.run(use("TaskStop", task_id=one.id))
+    assert done.status == CallStatus.OK
+    assert text(body) == f"Task {one.id} (first) has ended: it was stopped.\none"
+    assert [directive.kind for directive in done.directives] == ["drop_task"]
+    _done, body = await stage.run(use("TaskStop", task_id=one.id), exchange=2)
+    assert f"has ended already. These run: {other.id} (second)." in text(body)
+    _done, body = await stage.run(use("TaskStop", task_id="b0"), exchange=3)
+    assert "no background task 'b0'. There are: " in text(body)
+    await end_task(stage.world, watching(stage, other))
+
+
+async def test_a_session_has_only_so_many_tasks(tmp_path: Path) -> None:
+    done, body = await Stage(tmp_path).run(use("Bash", command="sleep 60", run_in_background=True), tasks=MOST_TASKS)
+    assert (done.status, done.directives) == (CallStatus.ERROR, ())
+    assert "End one with TaskStop" in text(body)
