@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from activities.safety.bash.judge import judge
 from activities.safety.bash.setting import Setting
 from activities.safety.paths import is_inside, is_plan, real
+from activities.safety.sandbox.hold import is_contained
 from activities.safety.session_rules import session_rules
 from activities.settings.places import Places, places_of
 from activities.settings.policy import current_policy
@@ -88,6 +89,7 @@ class Standpoint:
             folders=tuple(str(real(folder)) for folder in folders),
             real=lambda path: str(real(Path(path))),
             needs_person=tool.needs_person,
+            is_contained=tool.name == "Bash" and is_contained(self.places.home, self.settings.sandbox, subject),
         )
 
 
@@ -96,7 +98,8 @@ def asked_of(call: Call, tool: AnyTool, given: ToolInput, policy: Policy) -> Ask
     paths = tool.paths(call, given)
     asked = Standpoint.of(call).asked(tool, tool.subject(call, given), paths, policy)
     is_plan_file = bool(paths) and all(is_plan(call, path) for path in paths)
-    return replace(asked, parameters=dict(_parameters(given)), is_plan_file=is_plan_file)
+    is_held = asked.is_contained and not getattr(given, "dangerouslyDisableSandbox", False)
+    return replace(asked, parameters=dict(_parameters(given)), is_plan_file=is_plan_file, is_contained=is_held)
 
 
 def policy_of(call: Call) -> Policy:

@@ -201,12 +201,11 @@ async def sandbox_told(world: World, settings: SandboxSettings) -> str:
     return f"{tier.name}: {tier.why}" if tier.why else tier.name
 
 
-def is_contained(call: Call, command: str, *, is_outside: bool) -> bool:
+def is_contained(home: Home, settings: SandboxSettings, command: str) -> bool:
     """Whether a command needs no question since the full sandbox holds it, and the person's settings say so."""
-    settings = call.settings.sandbox
-    if not settings.enabled or not settings.auto_allow_bash_if_sandboxed or is_outside:
+    if not settings.enabled or not settings.auto_allow_bash_if_sandboxed:
         return False
-    tier = probe.known(call.world.home, settings)
+    tier = probe.known(home, settings)
     return tier is not None and tier.number == probe.FULL and not is_excluded(command, settings)
 
 

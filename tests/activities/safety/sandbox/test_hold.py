@@ -12,13 +12,14 @@ import pytest
 from activities.processes.attach import end_command, ended, is_running, watch
 from activities.processes.command import EndKind
 from activities.safety.sandbox import network
-from activities.safety.sandbox.hold import is_contained, is_excluded, sandbox_told
+from activities.safety.sandbox.hold import is_excluded, sandbox_told
+from activities.tool_calls.vet import vet
 from activities.tools.bash import Bash
 from tests.activities.processes.place import tagged, until
 from tests.activities.safety.sandbox.cell import Cell, cell, missing
 from tests.fakes.world import SESSION, make_call, text_of, use
 from workflows.contracts.errors import ToolError
-from workflows.contracts.permissions import Decision
+from workflows.contracts.permissions import Decision, Mode
 from workflows.contracts.sandbox import FilesystemRules, SandboxSettings
 from workflows.contracts.settings import SessionSettings
 
@@ -178,12 +179,16 @@ async def test_a_lesser_tier_says_so_in_each_result_and_in_the_first_entry(insid
     assert (await sandbox_told(inside.world, inside.settings)).split(":")[0] == {1: "full", 2: "landlock"}[inside.tier]
 
 
-async def test_only_the_full_sandbox_spares_a_question(inside: Cell) -> None:
+async def test_what_is_spared_a_question_is_allowed_by_the_full_sandbox_alone(inside: Cell) -> None:
     held = inside.settings.model_copy(update={"auto_allow_bash_if_sandboxed": True})
     call = make_call(inside.world, inside.workspace, "Bash", settings=SessionSettings(sandbox=held))
+    tool, given = Bash(), Bash.input(command="touch made")
+    assert vet(call, tool, given, Mode.DEFAULT, None).decision == Decision.ASK, "nobody knows the tier yet"
     await sandbox_told(inside.world, held)
-    assert is_contained(call, "make", is_outside=False) == (inside.tier == 1)
-    assert not is_contained(call, "make", is_outside=True)
+    verdict = vet(call, tool, given, Mode.DEFAULT, None)
+    assert (verdict.decision == Decision.ALLOW, verdict.by == "sandbox") == 2 * (inside.tier == 1,)
+    outside = tool.input(command="touch made", dangerouslyDisableSandbox=True)
+    assert vet(call, tool, outside, Mode.DEFAULT, None).decision == Decision.ASK
 
 
 async def test_the_sandbox_is_quick_to_be_there(inside: Cell) -> None:
