@@ -141,7 +141,7 @@ def _sandbox(home: Home, environment: Mapping[str, str]) -> Finding:
     from worker.sandbox import tier_here
     from worker.settings import loaded_settings
 
-    held = sandbox_of(loaded_settings(home, str(Path.cwd()), environment).settings.sandbox)
+    held = sandbox_of(loaded_settings(home, str(Path.cwd()), environment).settings)
     if not held.enabled:
         return Finding("sandbox", WARNING, "turned off by the settings: commands have all your rights")
     found = tier_here(home, held, environment)

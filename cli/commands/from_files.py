@@ -18,7 +18,7 @@ from workflows.contracts.errors import DeniedError
 from workflows.contracts.permissions import Mode, Source
 from workflows.contracts.sandbox import SandboxSettings
 from workflows.contracts.settings import MODEL_ALIASES, SessionSettings
-from workflows.contracts.settings_files import FolderTrust, LoadedSettings, SandboxKeys, SettingsValue
+from workflows.contracts.settings_files import FolderTrust, LoadedSettings, SettingsFile, SettingsValue
 
 MOST_NAMED = 3
 """Things that one line names; `perdure settings` shows all."""
@@ -116,7 +116,7 @@ def variables(loaded: LoadedSettings, environment: Mapping[str, str]) -> dict[st
 
 
 def _sandbox(loaded: LoadedSettings, choices: Choices) -> SandboxSettings:
-    held = sandbox_of(loaded.settings.sandbox)
+    held = sandbox_of(loaded.settings)
     if not choices.no_sandbox:
         return held
     said = _said(loaded, "sandbox.enabled")
@@ -125,9 +125,12 @@ def _sandbox(loaded: LoadedSettings, choices: Choices) -> SandboxSettings:
     return held.model_copy(update={"enabled": False})
 
 
-def sandbox_of(keys: SandboxKeys) -> SandboxSettings:
-    """The sandbox that the files describe; where they are silent, the default."""
+def sandbox_of(settings: SettingsFile) -> SandboxSettings:
+    """The sandbox that the files describe; where they are silent, the default. It opens additional directories too."""
+    keys = settings.sandbox
     held = keys.model_dump(exclude_none=True)
+    opened = (*keys.filesystem.allow_write, *settings.permissions.additional_directories)
+    held["filesystem"] = {**keys.filesystem.model_dump(), "allow_write": opened}
     # Held by default, commands still ask; who turns the sandbox on by name means it to spare the questions.
     held.setdefault("auto_allow_bash_if_sandboxed", keys.enabled is True)
     return SandboxSettings.model_validate(held)

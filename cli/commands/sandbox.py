@@ -28,7 +28,7 @@ def sandbox(command: Words = None, cwd: Folder = "", tier: Tier = 0) -> int:
     home = Home.from_environment()
     home.ensure()
     folder = workspace_of(cwd)
-    held = sandbox_of(loaded_settings(home, str(folder)).settings.sandbox)
+    held = sandbox_of(loaded_settings(home, str(folder)).settings)
     held = held.model_copy(update={"enabled": True, **({"tier": tier} if tier else {})})
     if not command:
         found = tier_here(home, held, os.environ)

@@ -53,6 +53,7 @@ _WHEN_ON = Key(Kind.BOOL, restricting=True)
 _WHEN_OFF = Key(Kind.BOOL, restricting=False)
 _MANAGED = Key(Kind.BOOL, managed_only=True)
 
+# Turning the sandbox on by name also spares the questions of what it holds: a gift, so no folder's without trust.
 KEYS: dict[str, Key] = {
     "permissions.allow": Key(Kind.RULES),
     "permissions.ask": _RESTRICTING_RULES,
@@ -73,7 +74,7 @@ KEYS: dict[str, Key] = {
     "autoMode.environment": Key(Kind.TEXTS, is_not_shared=True),
     "autoMode.allow": Key(Kind.TEXTS, is_not_shared=True),
     "autoMode.softDeny": Key(Kind.TEXTS, restricts=True),
-    "sandbox.enabled": _WHEN_ON,
+    "sandbox.enabled": Key(Kind.BOOL),
     "sandbox.failIfUnavailable": _WHEN_ON,
     "sandbox.autoAllowBashIfSandboxed": _WHEN_OFF,
     "sandbox.allowUnsandboxedCommands": _WHEN_OFF,

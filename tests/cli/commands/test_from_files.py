@@ -109,9 +109,16 @@ def test_rules_of_files_are_not_frozen_into_the_session() -> None:
 
 def test_the_sandbox_is_the_files_and_where_they_are_silent_the_default() -> None:
     files = loaded(user={"sandbox": {"filesystem": {"denyRead": ["/x"]}, "autoAllowBashIfSandboxed": False}})
-    sandbox = sandbox_of(files.settings.sandbox)
+    sandbox = sandbox_of(files.settings)
     assert (sandbox.filesystem.deny_read, sandbox.auto_allow_bash_if_sandboxed) == (("/x",), False)
-    assert sandbox_of(loaded().settings.sandbox) == SandboxSettings()
+    assert sandbox_of(loaded().settings) == SandboxSettings()
+
+
+def test_additional_directories_are_open_to_commands_too() -> None:
+    files = loaded(
+        user={"permissions": {"additionalDirectories": ["/lib"]}, "sandbox": {"filesystem": {"allowWrite": ["/data"]}}}
+    )
+    assert started(files).sandbox.filesystem.allow_write == ("/data", "/lib")
 
 
 def test_variables_of_files_reach_commands_and_those_that_do_not_are_told(capsys: pytest.CaptureFixture[str]) -> None:
