@@ -29,11 +29,12 @@ from workflows.contracts.events import (
     Superseded,
     TurnStarted,
 )
-from workflows.contracts.messages import Block, Role, ToolUse
+from workflows.contracts.messages import Block, Role, ServerBlock, ToolUse
 from workflows.contracts.model import MOST_CALLS, CallRef, ModelReply, ModelRequest, StopReason, Usage
 from workflows.contracts.settings import SessionContext
 from workflows.contracts.transcript import MessageBody, digest_of, stamp
 from workflows.core.media import MENDABLE
+from workflows.core.server_blocks import found_by
 
 NO_JSON = "its input is no valid JSON"
 PROMPT_SHOWN = 4 * 1024
@@ -179,6 +180,9 @@ class Exchange:
 
     def _keep(self, kept: Kept, block: Block) -> None:
         kept.add(block)
+        if isinstance(block, ServerBlock):
+            for search in found_by(kept.blocks):
+                self._publish(Notice(what="web_search", text=search.told))
         if isinstance(block, ToolUse):
             self._start_early(kept, block)
 

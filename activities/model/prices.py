@@ -22,6 +22,8 @@ class Price:
     cache_write: int
     cache_write_1h: int
     cache_read: int
+    search: int = 0
+    """Of a search of the web, not of a token."""
 
     def of(self, usage: Usage) -> int:
         """Micro-dollars, rounded to the nearest."""
@@ -32,6 +34,7 @@ class Price:
             + short * self.cache_write
             + usage.cache_write_1h * self.cache_write_1h
             + usage.cache_read * self.cache_read
+            + usage.searches * self.search
         )
         return (nano + 500) // 1000
 
@@ -64,12 +67,13 @@ def family_of(model: str) -> Family | None:
 
 @cache
 def _families() -> tuple[Family, ...]:
-    rows = json.loads(DATA.read_text(encoding="utf-8"))["families"]
-    return tuple(_family(row) for row in rows)
+    told = json.loads(DATA.read_text(encoding="utf-8"))
+    search = round(float(told["search"]) * 1_000_000_000)
+    return tuple(_family(row, search) for row in told["families"])
 
 
-def _family(row: dict[str, str | int | float]) -> Family:
+def _family(row: dict[str, str | int | float], search: int) -> Family:
     name = re.escape(str(row["name"]))
     pattern = rf"{name}.*" if row["name"] == "rehearsal" else rf"(.*[./])?{name}{_VERSION}"
-    nano = {field: round(float(row[field]) * 1000) for field in Price.__dataclass_fields__}
-    return Family(re.compile(pattern), Price(**nano), int(row["window"]))
+    nano = {field: round(float(row[field]) * 1000) for field in Price.__dataclass_fields__ if field in row}
+    return Family(re.compile(pattern), Price(**nano, search=search), int(row["window"]))

@@ -14,7 +14,16 @@ from activities.model.failures import ModelFailure, event_failure, failure_of
 from activities.model.live import LiveFeed, whole_text
 from activities.world import ModelEndpoint
 from workflows.contracts.errors import FailureKind
-from workflows.contracts.messages import Block, RedactedThinking, Text, Thinking, ToolUse, clean, clean_json
+from workflows.contracts.messages import (
+    Block,
+    RedactedThinking,
+    ServerBlock,
+    Text,
+    Thinking,
+    ToolUse,
+    clean,
+    clean_json,
+)
 from workflows.contracts.model import StopReason, Usage
 
 GRACE = 0.2
@@ -33,6 +42,7 @@ class Piece:
     start: Json
     texts: list[str] = field(default_factory=list)
     signature: list[str] = field(default_factory=list)
+    citations: list[JsonValue] = field(default_factory=list)
 
     @property
     def kind(self) -> str:
@@ -103,6 +113,8 @@ class Reply:
         kind = str(delta.get("type", ""))
         if kind == "signature_delta":
             piece.signature.append(str(delta.get("signature") or ""))
+        elif kind == "citations_delta":
+            piece.citations.append(clean_json(delta.get("citation")))
         elif kind in _TEXTS and (text := str(delta.get(_TEXTS[kind]) or "")):
             piece.texts.append(text)
             if kind != "input_json_delta":
@@ -209,7 +221,7 @@ def _ended(piece: Piece) -> Ended | None:
     """The complete block; None for a kind that was never asked for."""
     match piece.kind:
         case "text":
-            return Ended(Text(text=clean(piece.text("text"))))
+            return Ended(Text(text=clean(piece.text("text")), citations=_citations(piece)))
         case "thinking":
             signature = "".join((str(piece.start.get("signature") or ""), *piece.signature))
             # Signed: sent back byte for byte.
@@ -218,6 +230,10 @@ def _ended(piece: Piece) -> Ended | None:
             return Ended(RedactedThinking(data=str(piece.start.get("data") or "")))
         case "tool_use":
             return _call(piece)
+        case "server_tool_use":
+            return _server_use(piece)
+        case "web_search_tool_result":
+            return Ended(_server_block(piece.start))
         case _:
             return None
 
@@ -231,6 +247,27 @@ def _call(piece: Piece) -> Ended:
         return Ended(ToolUse(id=call, name=name), is_no_json=True)
     block = ToolUse.model_validate({"id": call, "name": name, "input": clean_json(given)})
     return Ended(block, is_empty_call=not given)
+
+
+def _citations(piece: Piece) -> str:
+    given = piece.start.get("citations")
+    citations = [*(given if isinstance(given, list) else []), *piece.citations]
+    return _json(clean_json(citations)) if citations else ""
+
+
+def _server_use(piece: Piece) -> Ended | None:
+    """What the provider did itself, with its whole input; nothing when that is broken off or no JSON."""
+    raw = "".join(piece.texts).strip()
+    given = _input(raw) if raw else piece.start.get("input") or {}
+    return Ended(_server_block({**piece.start, "input": given})) if isinstance(given, dict) else None
+
+
+def _server_block(block: Json) -> ServerBlock:
+    return ServerBlock(raw=_json(clean_json(block)))
+
+
+def _json(value: JsonValue) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _input(raw: str) -> JsonValue:
@@ -262,13 +299,14 @@ def _is_shallow(value: JsonValue, levels: int) -> bool:
 
 def _counted(usage: Usage, told: Json) -> Usage:
     """The usage after the provider told more; each number it tells is the sum so far."""
-    by_time = _object(told.get("cache_creation"))
+    by_time, by_server = _object(told.get("cache_creation")), _object(told.get("server_tool_use"))
     numbers = {
         "input": told.get("input_tokens"),
         "output": told.get("output_tokens"),
         "cache_read": told.get("cache_read_input_tokens"),
         "cache_write": told.get("cache_creation_input_tokens"),
         "cache_write_1h": by_time.get("ephemeral_1h_input_tokens"),
+        "searches": by_server.get("web_search_requests"),
     }
     return usage.model_copy(update={name: number for name, number in numbers.items() if isinstance(number, int)})
 

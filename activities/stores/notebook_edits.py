@@ -78,7 +78,7 @@ def edited(text: str, wanted: CellEdit) -> Edited:
 
 @dataclass(frozen=True)
 class _Made:
-    cells: list[Any]
+    cells: list[Json]
     cell: Json
     """The cell that was changed, added or taken away."""
     fields: Json
@@ -86,7 +86,7 @@ class _Made:
     old: str
 
 
-def _parsed(text: str) -> tuple[Json, list[Any]]:
+def _parsed(text: str) -> tuple[Json, list[Json]]:
     book = _loaded(text)
     cells = book.get("cells") if isinstance(book, dict) else None
     if not isinstance(book, dict) or not isinstance(cells, list) or not all(isinstance(cell, dict) for cell in cells):
@@ -102,14 +102,14 @@ def _loaded(text: str) -> object:
     return value
 
 
-def _has_ids(book: Json, cells: list[Any]) -> bool:
+def _has_ids(book: Json, cells: list[Json]) -> bool:
     version = (book.get("nbformat"), book.get("nbformat_minor"))
     if isinstance(version[0], int) and isinstance(version[1], int):
         return version >= (4, 5)
     return any("id" in cell for cell in cells)
 
 
-def _number(cells: list[Any], wanted: CellEdit) -> int:
+def _number(cells: list[Json], wanted: CellEdit) -> int:
     """Place of the cell in the list; of an inserted one the place it gets."""
     if wanted.mode == "insert" and not wanted.cell:
         return 0
@@ -126,7 +126,7 @@ def _number(cells: list[Any], wanted: CellEdit) -> int:
     return found + (wanted.mode == "insert")
 
 
-def _changed(cells: list[Any], number: int, wanted: CellEdit, *, has_ids: bool) -> _Made:
+def _changed(cells: list[Json], number: int, wanted: CellEdit, *, has_ids: bool) -> _Made:
     if wanted.mode == "insert":
         cell = _new_cell(wanted, has_ids=has_ids)
         return _Made([*cells[:number], cell, *cells[number:]], cell, {}, "")

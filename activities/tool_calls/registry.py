@@ -16,6 +16,7 @@ from activities.tools.task_output import TaskOutput
 from activities.tools.task_stop import TaskStop
 from activities.tools.todo_write import TodoWrite
 from activities.tools.web_fetch import WebFetch
+from activities.tools.web_search import WebSearch
 from activities.tools.write import Write
 
 TOOLS: tuple[AnyTool, ...] = (
@@ -34,6 +35,7 @@ TOOLS: tuple[AnyTool, ...] = (
     TaskStop(),
     TodoWrite(),
     WebFetch(),
+    WebSearch(),
     Write(),
 )
 """Sorted by name: the order in which the model sees them, part of the cached prefix."""

@@ -104,6 +104,7 @@ def result_object(outcome: Outcome) -> Json:
             "output_tokens": usage.output,
             "cache_read_input_tokens": usage.cache_read,
             "cache_creation_input_tokens": usage.cache_write,
+            **({"server_tool_use": {"web_search_requests": usage.searches}} if usage.searches else {}),
         },
         "permission_denial_count": max(outcome.totals.denials, len(outcome.denials)),
         "permission_denials": list(outcome.denials),

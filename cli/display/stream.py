@@ -131,6 +131,7 @@ def message_objects(entry: Entry) -> Iterator[Json]:
             "output_tokens": body.usage.output,
             "cache_read_input_tokens": body.usage.cache_read,
             "cache_creation_input_tokens": body.usage.cache_write,
+            **({"server_tool_use": {"web_search_requests": body.usage.searches}} if body.usage.searches else {}),
         }
         message |= {"model": body.model, "stop_reason": body.stop.value if body.stop else None, "usage": usage}
     yield {

@@ -14,6 +14,8 @@ FIELDS: dict[str, frozenset[str]] = {
     "tool_result": frozenset({"tool_use_id", "content", "is_error", "toolset_name", "cache_control"}),
     "thinking": frozenset({"thinking", "signature"}),
     "redacted_thinking": frozenset({"data"}),
+    "server_tool_use": frozenset({"id", "name", "input", "caller", "cache_control"}),
+    "web_search_tool_result": frozenset({"tool_use_id", "content", "caller", "cache_control"}),
 }
 """The blocks a message may hold, with the fields each may have."""
 
@@ -25,6 +27,8 @@ NEEDED: dict[str, dict[str, type]] = {
     "tool_result": {"tool_use_id": str},
     "thinking": {"thinking": str, "signature": str},
     "redacted_thinking": {"data": str},
+    "server_tool_use": {"id": str, "name": str, "input": dict},
+    "web_search_tool_result": {"tool_use_id": str},
 }
 """The fields a block must have, with their types."""
 

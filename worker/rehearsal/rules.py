@@ -19,6 +19,7 @@ from worker.rehearsal.media import (
     pdf_unreadable,
 )
 from worker.rehearsal.scenario import Limits
+from worker.rehearsal.searching import search_changed, search_domains, search_unpaired
 from worker.rehearsal.wire import sign
 
 MOST_CACHE_MARKERS = 4
@@ -203,6 +204,9 @@ RULES = (
     Rule("pdf_too_long", "a PDF has 100 pages at most", pdf_too_long),
     Rule("pdf_unreadable", "a PDF is one", pdf_unreadable),
     Rule("pdf_encrypted", "a PDF opens without a password", pdf_encrypted),
+    Rule("search_domains", "domains are allowed or blocked, not both", search_domains),
+    Rule("search_unpaired", "a search that is over has its result", search_unpaired),
+    Rule("search_changed", "what a search found comes back as it was sent", search_changed),
     Rule("thinking_changed", "signed thinking comes back as it was sent", thinking_changed),
     Rule("too_many_markers", "four cache markers at most", too_many_markers),
     Rule("longer_after_shorter", "what is kept longer comes first", longer_after_shorter),

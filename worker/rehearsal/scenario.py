@@ -19,6 +19,8 @@ class TextBlock(Part):
     """Text."""
 
     text: str
+    cites: tuple[str, ...] = ()
+    """Addresses of search results that it is taken from."""
 
 
 class ThinkingBlock(Part):
@@ -43,8 +45,33 @@ class CallBlock(Part):
     """By default one made of the reply's place and the exchange: another in each exchange, the same when repeated."""
 
 
+class PageFound(Part):
+    """A page that a search found."""
+
+    url: str
+    title: str = "a page"
+
+
+class SearchBlock(Part):
+    """A search of the web that the provider makes itself, and its result."""
+
+    search: str
+    found: tuple[PageFound, ...] = ()
+    error: str = ""
+    """The provider's word for why it failed: max_uses_exceeded, too_many_requests."""
+
+    open: bool = False
+    """Without a result yet: the reply pauses behind it, and the next one brings it."""
+
+
+class FoundBlock(Part):
+    """The result of the search that the reply before left open."""
+
+    found: tuple[PageFound, ...]
+
+
 def _block_kind(value: object) -> str | None:
-    for key in ("text", "thinking", "tool"):
+    for key in ("text", "thinking", "tool", "search", "found"):
         if key in value if isinstance(value, dict) else hasattr(value, key):
             return f"<{key}>"
     return None
@@ -60,11 +87,13 @@ def _blocks(value: object) -> object:
 Block = Annotated[
     Annotated[TextBlock, Tag("<text>")]
     | Annotated[ThinkingBlock, Tag("<thinking>")]
-    | Annotated[CallBlock, Tag("<tool>")],
+    | Annotated[CallBlock, Tag("<tool>")]
+    | Annotated[SearchBlock, Tag("<search>")]
+    | Annotated[FoundBlock, Tag("<found>")],
     Discriminator(
         _block_kind,
         custom_error_type="block_kind",
-        custom_error_message="a block has one of the keys text, thinking, tool",
+        custom_error_message="a block has one of the keys text, thinking, tool, search, found",
     ),
 ]
 
@@ -109,7 +138,8 @@ class Reply(Part):
     when: When | None = None
     content: Annotated[tuple[Block, ...], BeforeValidator(_blocks)] = ()
     stop_reason: StopReason | None = None
-    """By default tool_use if a tool is called, max_tokens if a call is cut, else end_turn."""
+    """By default tool_use if a tool is called, max_tokens if a call is cut, pause_turn if a search is open, else
+    end_turn."""
 
     usage: UsageGiven | None = None
     pacing: Pacing | None = None

@@ -10,20 +10,25 @@ from math import inf
 
 from pydantic import JsonValue
 
-from worker.rehearsal.asked import Asked, text_of
+from worker.rehearsal.asked import Asked, blocks_of, text_of
 from worker.rehearsal.faults import CutFault, StatusFault, TooLongFault, due
 from worker.rehearsal.scenario import (
     CallBlock,
+    FoundBlock,
     Pacing,
+    PageFound,
     Reply,
     Scenario,
+    SearchBlock,
     StopReason,
     TextBlock,
     ThinkingBlock,
     UsageGiven,
 )
 from worker.rehearsal.usage import BYTES_A_TOKEN, Usage, estimate
-from worker.rehearsal.wire import Block, Call, Played, Text, Thinking, compact, sign
+from worker.rehearsal.wire import Block, Call, Found, Played, Search, Text, Thinking, compact, sign
+
+Given = TextBlock | ThinkingBlock | CallBlock | SearchBlock | FoundBlock
 
 
 @dataclass(frozen=True)
@@ -75,12 +80,14 @@ class Script:
         reply = choice.reply
         words = self._words(choice, asked)
         identity = self._identity(choice, asked)
-        blocks = tuple(_made(block, words, f"{identity}/{n}") for n, block in enumerate(reply.content))
+        made = (_made(block, words, f"{identity}/{n}", asked) for n, block in enumerate(reply.content))
+        blocks = tuple(block for some in made for block in some)
         stop_reason = reply.stop_reason or _stop_reason(reply)
         obeys = self._scenario.obey_max_tokens if reply.obey_max_tokens is None else reply.obey_max_tokens
         if obeys and asked.max_tokens and _tokens(blocks) > asked.max_tokens:
             blocks, stop_reason = _cut(blocks, asked.max_tokens * BYTES_A_TOKEN), "max_tokens"
-        usage = replace(usage, output_tokens=max(1, _tokens(blocks)))
+        searches = sum(isinstance(block, Search) for block in blocks)
+        usage = replace(usage, output_tokens=max(1, _tokens(blocks)), searches=searches)
         return Played(
             id=_id("msg", identity),
             model=asked.model,
@@ -142,18 +149,35 @@ class Script:
         return f"{choice.place}/{asked.exchange}"
 
 
-def _made(block: TextBlock | ThinkingBlock | CallBlock, words: dict[str, str], identity: str) -> Block:
+def _made(block: Given, words: dict[str, str], identity: str, asked: Asked) -> tuple[Block, ...]:
     match block:
-        case TextBlock(text=text):
-            return Text(_filled(text, words))
+        case TextBlock(text=text, cites=cites):
+            return (Text(_filled(text, words), cites),)
         case ThinkingBlock(thinking=text, signature=signature):
             thinking = _filled(text, words)
-            return Thinking(thinking, sign(thinking) if signature is None else signature)
+            return (Thinking(thinking, sign(thinking) if signature is None else signature),)
+        case SearchBlock():
+            search = Search(_id("srvtoolu", identity), _filled(block.search, words))
+            found = Found(search.id, _pages(block.found), block.error)
+            return (search,) if block.open else (search, found)
+        case FoundBlock():
+            return (Found(_open_search(asked), _pages(block.found)),)
         case CallBlock():
             whole = compact(_filled_in(block.input, words))
             given = whole if block.input_json is None else _filled(block.input_json, words)
             call = _id("toolu", identity) if block.id is None else _filled(block.id, words)
-            return Call(call, block.tool, given[: block.cut_at])
+            return (Call(call, block.tool, given[: block.cut_at]),)
+
+
+def _pages(found: tuple[PageFound, ...]) -> tuple[tuple[str, str], ...]:
+    return tuple((page.url, page.title) for page in found)
+
+
+def _open_search(asked: Asked) -> str:
+    """Id of the search that the conversation ends with."""
+    last = asked.messages[-1] if asked.messages else {}
+    uses = [str(block.get("id")) for block in blocks_of(last, "server_tool_use")]
+    return uses[-1] if uses else ""
 
 
 def _filled(text: str, words: dict[str, str]) -> str:
@@ -179,11 +203,19 @@ def _stop_reason(reply: Reply) -> StopReason:
     calls = [block for block in reply.content if isinstance(block, CallBlock)]
     if any(call.cut_at is not None for call in calls):
         return "max_tokens"
+    if any(isinstance(block, SearchBlock) and block.open for block in reply.content):
+        return "pause_turn"
     return "tool_use" if calls else "end_turn"
 
 
 def _written(block: Block) -> str:
-    return block.input_json if isinstance(block, Call) else block.text
+    match block:
+        case Call(input_json=text) | Search(query=text):
+            return text
+        case Found():
+            return ""
+        case Text() | Thinking():
+            return block.text
 
 
 def _tokens(blocks: tuple[Block, ...]) -> int:
@@ -210,6 +242,8 @@ def _shortened(block: Block, text: str) -> Block:
             return Thinking(text, sign(text))
         case Call():
             return replace(block, input_json=text)
+        case Search() | Found():
+            return block
 
 
 def _id(kind: str, identity: str) -> str:

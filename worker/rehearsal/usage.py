@@ -61,6 +61,7 @@ class Usage:
     ephemeral_5m: int = 0
     ephemeral_1h: int = 0
     cache_creation_input_tokens: int = 0
+    searches: int = 0
 
     def as_json(self) -> Json:
         """The provider's form, with the split by time to live."""
@@ -74,6 +75,7 @@ class Usage:
             },
             "output_tokens": self.output_tokens,
             "service_tier": "standard",
+            **({"server_tool_use": {"web_search_requests": self.searches}} if self.searches else {}),
         }
 
 

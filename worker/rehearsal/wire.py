@@ -37,6 +37,8 @@ class Text:
     """Text of a reply."""
 
     text: str
+    cites: tuple[str, ...] = ()
+    """Addresses of search results that it is taken from."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,26 @@ class Call:
     input_json: str
 
 
-Block = Text | Thinking | Call
+@dataclass(frozen=True)
+class Search:
+    """A search that the provider makes itself."""
+
+    id: str
+    query: str
+
+
+@dataclass(frozen=True)
+class Found:
+    """What such a search found, or why it failed."""
+
+    search: str
+    """Id of the search."""
+    pages: tuple[tuple[str, str], ...] = ()
+    """Address and title."""
+    error: str = ""
+
+
+Block = Text | Thinking | Call | Search | Found
 
 
 @dataclass(frozen=True)
@@ -122,7 +143,11 @@ def compact(value: object) -> str:
 def _empty(block: Block) -> Json:
     match block:
         case Text():
-            return {"type": "text", "text": ""}
+            return {"type": "text", "text": "", **({"citations": []} if block.cites else {})}
+        case Search(id=search):
+            return {"type": "server_tool_use", "id": search, "name": "web_search", "input": {}}
+        case Found():
+            return _whole(block)
         case Thinking():
             return {"type": "thinking", "thinking": "", "signature": ""}
         case Call(id=call, name=name):
@@ -131,12 +156,35 @@ def _empty(block: Block) -> Json:
 
 def _whole(block: Block) -> Json:
     match block:
-        case Text(text=text):
-            return {"type": "text", "text": text}
+        case Text(text=text, cites=cites):
+            return {"type": "text", "text": text, **({"citations": [_citation(url) for url in cites]} if cites else {})}
+        case Search(id=search, query=query):
+            return {"type": "server_tool_use", "id": search, "name": "web_search", "input": {"query": query}}
+        case Found():
+            return {"type": "web_search_tool_result", "tool_use_id": block.search, "content": _found(block)}
         case Thinking(text=text, signature=signature):
             return {"type": "thinking", "thinking": text, "signature": signature}
         case Call(id=call, name=name, input_json=text):
             return {"type": "tool_use", "id": call, "name": name, "input": _parsed(text)}
+
+
+def _found(found: Found) -> object:
+    if found.error:
+        return {"type": "web_search_tool_result_error", "error_code": found.error}
+    return [
+        {"type": "web_search_result", "url": url, "title": title, "encrypted_content": sign(url), "page_age": None}
+        for url, title in found.pages
+    ]
+
+
+def _citation(url: str) -> Json:
+    return {
+        "type": "web_search_result_location",
+        "url": url,
+        "title": None,
+        "cited_text": "…",
+        "encrypted_index": sign(url),
+    }
 
 
 def _parsed(text: str) -> object:
@@ -149,9 +197,16 @@ def _parsed(text: str) -> object:
 
 def _deltas(block: Block, chunk: int) -> Iterator[Json]:
     match block:
-        case Text(text=text):
+        case Text(text=text, cites=cites):
+            for url in cites:
+                yield {"type": "citations_delta", "citation": _citation(url)}
             for piece in _pieces(text, chunk):
                 yield {"type": "text_delta", "text": piece}
+        case Search(query=query):
+            for piece in _pieces(compact({"query": query}), chunk):
+                yield {"type": "input_json_delta", "partial_json": piece}
+        case Found():
+            return
         case Thinking(text=text, signature=signature):
             for piece in _pieces(text, chunk):
                 yield {"type": "thinking_delta", "thinking": piece}

@@ -31,6 +31,8 @@ class Usage(Contract):
     cache_write: int = 0
     cache_write_1h: int = 0
     """The part of `cache_write` that is kept for an hour."""
+    searches: int = 0
+    """Searches of the web that the provider made."""
 
     @property
     def context(self) -> int:
@@ -45,6 +47,7 @@ class Usage(Contract):
             cache_read=self.cache_read + other.cache_read,
             cache_write=self.cache_write + other.cache_write,
             cache_write_1h=self.cache_write_1h + other.cache_write_1h,
+            searches=self.searches + other.searches,
         )
 
 

@@ -13,6 +13,8 @@ class Search:
     """One search that the provider made."""
 
     query: str
+    of: str
+    """Id of the use."""
     sources: tuple[str, ...] = ()
     """Addresses of what was found."""
     error: str = ""
@@ -34,13 +36,22 @@ def searches(blocks: Sequence[Block]) -> Iterator[Search]:
             yield _search(block, found.get(block.asks))
 
 
+def found_by(blocks: Sequence[Block]) -> Iterator[Search]:
+    """The search whose result has just come, as the last of these blocks."""
+    last = blocks[-1] if blocks else None
+    if isinstance(last, ServerBlock) and last.answers:
+        yield from (search for search in searches(blocks) if search.of == last.answers)
+
+
 def _search(use: ServerBlock, result: Mapping[str, object] | None) -> Search:
     given = use.data.get("input")
     query = str(given.get("query") or "") if isinstance(given, dict) else ""
     if result is None:
-        return Search(query, error="no result is known")
+        return Search(query, use.asks, error="no result is known")
     content = result.get("content")
     if isinstance(content, list):
         urls = [str(item.get("url")) for item in content if isinstance(item, dict) and item.get("url")]
-        return Search(query, tuple(urls[:MOST_SOURCES]))
-    return Search(query, error=str(content.get("error_code") or "failed") if isinstance(content, dict) else "failed")
+        return Search(query, use.asks, tuple(urls[:MOST_SOURCES]))
+    return Search(
+        query, use.asks, error=str(content.get("error_code") or "failed") if isinstance(content, dict) else "failed"
+    )

@@ -7,6 +7,7 @@ from workflows.contracts.messages import (
     Message,
     RedactedThinking,
     Role,
+    ServerBlock,
     Text,
     Thinking,
     ToolResult,
@@ -64,14 +65,15 @@ def _ordered(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
 def _paired(messages: list[Message], known: int) -> tuple[Message, ...]:
     """Each tool use answered once, in order, right after it; results without a use become text."""
     paired: list[Message] = list(messages[: max(0, known - 1)])
-    for message in messages[len(paired) :]:
+    for place, message in enumerate(messages[len(paired) :], len(paired)):
         uses = _uses(paired[-1]) if paired else ()
         if message.role == Role.USER:
             paired.append(Message(role=Role.USER, blocks=_answered(uses, message.blocks)))
             continue
         if uses:
             paired.append(Message(role=Role.USER, blocks=_answered(uses, ())))
-        paired.append(_without_trailing_thought(message))
+        is_newest = place == len(messages) - 1
+        paired.append(_without_trailing_thought(message if is_newest else _without_open_searches(message)))
     if not paired or paired[0].role == Role.USER:
         return tuple(paired)
     return (Message(role=Role.USER, blocks=(Text(text="(the conversation starts here)"),)), *paired)
@@ -99,6 +101,24 @@ def _answered(uses: Sequence[ToolUse], blocks: Sequence[Block]) -> tuple[Block, 
 
 def _text(result: ToolResult) -> str:
     return "\n".join(block.text for block in result.content if isinstance(block, Text)) or "(no text)"
+
+
+def _without_open_searches(message: Message) -> Message:
+    """What the provider began itself and did not end, or the other way round, is no part of a reply that is over.
+
+    The newest reply keeps it: a turn that the provider paused goes on there.
+    """
+    server = [block for block in message.blocks if isinstance(block, ServerBlock)]
+    open_ = {block.asks or block.answers for block in server}
+    open_ -= {block.asks for block in server if block.asks} & {block.answers for block in server if block.answers}
+    if not open_:
+        return message
+    blocks = tuple(
+        block
+        for block in message.blocks
+        if not isinstance(block, ServerBlock) or (block.asks or block.answers) not in open_
+    )
+    return Message(role=message.role, blocks=blocks or (Text(text="(a search was broken off here)"),))
 
 
 def _without_trailing_thought(message: Message) -> Message:

@@ -72,7 +72,7 @@ async def test_without_words_of_the_person_the_model_gets_ours(world: World, tmp
     context = await context_of(world, opened.context)
     assert context.system[0].startswith("You are perdure")
     assert len(context.system) == 2
-    assert [tool.name for tool in context.tools] == [tool.name for tool in TOOLS]
+    assert [tool.name for tool in context.tools] == [tool.name for tool in TOOLS if tool.by_default]
 
 
 @pytest.mark.parametrize("folder", ["missing", "file"])
@@ -90,7 +90,7 @@ async def test_a_relative_folder_means_nothing_to_a_worker(world: World) -> None
 
 async def test_an_unknown_tool_is_told_with_those_there_are(world: World, tmp_path: Path) -> None:
     asked = await request(world, tmp_path / "work", SessionSettings(tools=("Reed",)))
-    with pytest.raises(UserError, match="there is no tool Reed; there are Bash"):
+    with pytest.raises(UserError, match="there is no tool Reed; there are .*Bash, Edit"):
         await open_session(world, asked, SPECS)
 
 

@@ -40,7 +40,7 @@ async def test_an_unknown_tool_is_answered_with_those_there_are(stage: Stage) ->
     done, body = await stage.run(use("Frobnicate", x=1))
     assert done.status == CallStatus.ERROR
     assert "There is no tool Frobnicate" in text(body)
-    assert "Bash, Edit, Glob" in text(body)
+    assert "Glob, Grep" in text(body)
 
 
 async def test_an_input_that_does_not_fit_is_answered_with_what_is_wrong(stage: Stage) -> None:

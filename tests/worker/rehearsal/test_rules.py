@@ -51,6 +51,18 @@ def thinking(text: str, signature: str) -> Json:
     return {"type": "thinking", "thinking": text, "signature": signature}
 
 
+def search(name: str) -> Json:
+    return {"type": "server_tool_use", "id": name, "name": "web_search", "input": {"query": "q"}}
+
+
+def found(name: str, signature: str) -> Json:
+    page = {"type": "web_search_result", "url": "u", "title": "t", "encrypted_content": signature, "page_age": None}
+    return {"type": "web_search_tool_result", "tool_use_id": name, "content": [page]}
+
+
+CITED = {"type": "web_search_result_location", "url": "u", "title": None, "cited_text": "c", "encrypted_index": "no"}
+
+
 def image(data: bytes | str, media_type: str = "image/png") -> Json:
     encoded = data if isinstance(data, str) else base64.b64encode(data).decode()
     return {"type": "image", "source": {"type": "base64", "media_type": media_type, "data": encoded}}
@@ -111,6 +123,14 @@ BROKEN: dict[str, Any] = {
     "pdf_too_long": request(user(pdf(pages(101)))),
     "pdf_unreadable": request(user(pdf(b"plain text"))),
     "pdf_encrypted": request(user(pdf(pages(1) + b"/Encrypt 5 0 R"))),
+    "search_domains": request(
+        user("go"),
+        tools=[
+            {"type": "web_search_20250305", "name": "web_search", "allowed_domains": ["a"], "blocked_domains": ["b"]}
+        ],
+    ),
+    "search_unpaired": request(user("go"), assistant(search("s"), "so"), user("go")),
+    "search_changed": request(user("go"), assistant(search("s"), found("s", "other"), "so"), user("go")),
     "thinking_changed": request(user("go"), assistant(thinking("hm.", sign("hm")), "so"), user("go")),
     "too_many_markers": request(user(*({"type": "text", "text": "go", "cache_control": FIVE} for _ in range(5)))),
     "longer_after_shorter": request(user("go"), tools=[tool("A", cache_control=FIVE), tool("B", cache_control=HOUR)]),
@@ -138,6 +158,8 @@ MORE_BROKEN: list[tuple[str, Json | bytes]] = [
     ("call_without_result", request(user("go"), assistant(call("a"), call("b")), user(result("a")))),
     ("call_without_result", request(user("go"), assistant(call("a")))),
     ("call_without_result", request(user("go"), assistant(call("a")), assistant("hm"), user("go"))),
+    ("search_unpaired", request(user("go"), assistant(found("s", sign("u")), "so"), user("go"))),
+    ("search_changed", request(user("go"), assistant({**said("so"), "citations": [CITED]}), user("go"))),
     ("thinking_changed", request(user("go"), assistant(thinking("hm", ""), "so"), user("go"))),
     ("image_unreadable", request(user(image(png(1, 1), "image/jpeg")))),
     ("image_unreadable", request(user(image("")))),
@@ -171,6 +193,11 @@ def test_a_full_request_is_refused_by_no_rule() -> None:
         assistant(call("a")),
         user({**result("a"), "is_error": True}),
         user(marked),
+        assistant(
+            search("s"), found("s", sign("u")), {**said("so"), "citations": [{**CITED, "encrypted_index": sign("u")}]}
+        ),
+        user("and"),
+        assistant(search("open")),
         system=[{**said("be brief"), "cache_control": HOUR}],
         tools=[tool("A"), tool("B-2_x")],
     )
