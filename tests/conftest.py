@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.held import BARE, missing, write_settings
 from tests.fakes.leftovers import end_processes_of
 
 SEED = "PERDURE_SEED"
@@ -20,10 +21,15 @@ HOMES = "PERDURE_TEST_HOMES"
 def pytest_configure() -> None:
     """Choose the seed once, so that test workers started later share it; leave the tester's own settings out."""
     os.environ.setdefault(SEED, str(random.SystemRandom().randrange(2**32)))
-    if any(Path.home().joinpath(name).exists() for name in (".claude/settings.json", ".config/perdure/settings.json")):
+    if BARE not in os.environ:
+        os.environ[BARE] = missing(1)
+    files = (".claude/settings.json", ".config/perdure/settings.json")
+    if os.environ[BARE] or any(Path.home().joinpath(name).exists() for name in files):
         # Their rules would take part in every session that a test starts.
         os.environ["HOME"] = tempfile.mkdtemp(prefix="pd-user-")
         atexit.register(shutil.rmtree, os.environ["HOME"], ignore_errors=True)
+    if os.environ[BARE]:
+        write_settings(Path.home())
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -31,6 +37,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if reporter is not None and not hasattr(session.config, "workerinput"):
         reporter.write_line(f"seed {os.environ[SEED]} (the same again: {SEED}={os.environ[SEED]})")
+        if why := os.environ[BARE]:
+            reporter.write_line(f"no full sandbox here, so commands of most tests run without one: {why}")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -10,9 +10,9 @@ from activities.processes.warm import WarmStart
 from activities.safety.sandbox import network
 from activities.tools.bash import Bash
 from activities.world import World
-from tests.activities.safety.sandbox.cell import missing
 from tests.bench.measure import Measure, median, not_measured, spread
 from tests.bench.stage import folder
+from tests.fakes.held import missing
 from tests.fakes.world import SESSION, make_call, make_world, use
 from workflows.contracts.sandbox import SandboxSettings
 from workflows.contracts.settings import SessionSettings

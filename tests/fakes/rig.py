@@ -16,6 +16,7 @@ from temporalio.client import Client, WorkflowHandle
 from activities.stores.home import Home
 from activities.stores.objects import FolderStore, open_store
 from activities.transcript import Link, Transcript
+from tests.fakes.held import usual
 from tests.fakes.waiting import eventually_async
 from worker.connection import connect, resolve_address
 from worker.engine import down, ensure_up
@@ -129,7 +130,8 @@ class Rig:
     ) -> Talk:
         """Start a session on a rehearsal model."""
         url = model if isinstance(model, str) else model.url
-        frozen = SessionSettings(model="rehearsal", base_url=url, mode=mode, **dict(settings or {}))
+        given_settings = {"model": "rehearsal", "base_url": url, "mode": mode, **dict(settings or {})}
+        frozen = SessionSettings(**{"sandbox": usual(), **given_settings})
         name = session or f"t{secrets.token_hex(4)}"
         given = SessionInput(
             session=name,

@@ -13,6 +13,7 @@ from activities.stores.objects import MemoryStore, ObjectStore
 from activities.tool import Call, Tool, ToolInput
 from activities.transcript import Transcript
 from activities.world import Beat, Histories, ModelEndpoint, RunHistory, World
+from tests.fakes.held import usual
 from workflows.contracts.settings import SessionSettings
 from workflows.contracts.tools import ToolOutcome
 
@@ -91,7 +92,7 @@ def make_call(
         "workspace": workspace.resolve(),
         "cwd": workspace.resolve(),
         "seen": world.seen(SESSION),
-        "settings": SessionSettings(),
+        "settings": SessionSettings(sandbox=usual()),
         "is_repeat": is_repeat,
     }
     return Call(**{**given, **changed})

@@ -17,6 +17,7 @@ from activities.tool import Call
 from activities.tools.bash import Bash
 from activities.tools.read import Read
 from tests.activities.processes.place import tagged
+from tests.fakes.held import usual
 from tests.fakes.world import make_call, make_world, text_of, use
 from workflows.contracts.settings import SessionSettings
 from workflows.contracts.tools import CallStatus, ToolOutcome
@@ -32,7 +33,7 @@ class Shell:
         environment = {"PATH": os.environ["PATH"], "ANTHROPIC_API_KEY": "secret", "MINE": "kept"}
         self.world = replace(make_world(folder), environment=environment)
         self.workspace = folder.resolve() / "work"
-        self.settings = SessionSettings(**settings)
+        self.settings = SessionSettings(sandbox=usual(), **settings)
         self.cwd = self.workspace
         self.calls: list[Call] = []
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.activities.safety.sandbox.cell import missing
+from tests.fakes.held import missing
 
 PERDURE = [str(Path(sys.executable).parent / "perdure")]
 pytestmark = [pytest.mark.journey, pytest.mark.skipif(bool(missing(2)), reason=f"no Landlock: {missing(2)}")]

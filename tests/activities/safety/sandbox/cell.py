@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from activities.processes.warm import WarmStart
-from activities.safety.sandbox import landlock, network
-from activities.safety.sandbox.programs import bubblewrap_program
+from activities.safety.sandbox import network
 from activities.tools.bash import Bash
 from activities.world import World
 from tests.fakes.world import SESSION, make_call, make_world, text_of, use
@@ -49,21 +48,6 @@ class Cell:
     async def text(self, command: str) -> str:
         """What the model reads of it."""
         return text_of(await self.run(command))
-
-
-def missing(tier: int) -> str:
-    """Why this machine cannot show a tier."""
-    if os.uname().sysname != "Linux":
-        return "not Linux"
-    if tier == 1:
-        if not bubblewrap_program():
-            return "bubblewrap is not installed"
-        tried = subprocess.run(
-            [bubblewrap_program(), "--unshare-user", "--unshare-pid", "--ro-bind", "/", "/", "--proc", "/proc", "true"],
-            check=False, capture_output=True, timeout=20,
-        )  # fmt: skip
-        return tried.stderr.decode().strip()
-    return "" if landlock.version() else "the kernel has no Landlock"
 
 
 @contextmanager

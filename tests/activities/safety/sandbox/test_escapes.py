@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.activities.safety.sandbox.cell import OF_PERSON, SECRET, Cell, cell, heard, listening, missing
+from tests.activities.safety.sandbox.cell import OF_PERSON, SECRET, Cell, cell, heard, listening
+from tests.fakes.held import missing
 
 pytestmark = [pytest.mark.journey, pytest.mark.timeout(120)]
 

@@ -16,7 +16,8 @@ from activities.safety.sandbox.hold import is_excluded, sandbox_told
 from activities.tool_calls.vet import vet
 from activities.tools.bash import Bash
 from tests.activities.processes.place import tagged, until
-from tests.activities.safety.sandbox.cell import Cell, cell, missing
+from tests.activities.safety.sandbox.cell import Cell, cell
+from tests.fakes.held import missing
 from tests.fakes.world import SESSION, make_call, text_of, use
 from workflows.contracts.errors import ToolError
 from workflows.contracts.permissions import Decision, Mode

@@ -18,7 +18,7 @@ import pytest
 from activities.processes import tree
 from activities.safety.sandbox import network
 from activities.safety.sandbox.proxy import HTTP_PORT, SOCKS_PORT
-from tests.activities.safety.sandbox.cell import missing
+from tests.fakes.held import missing
 
 pytestmark = [
     pytest.mark.journey,

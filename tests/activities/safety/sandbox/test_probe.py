@@ -9,7 +9,7 @@ from activities.safety.sandbox import probe
 from activities.safety.sandbox.hold import ground_of, hold
 from activities.stores.home import Home
 from tests.activities.processes.place import Place
-from tests.activities.safety.sandbox.cell import missing
+from tests.fakes.held import missing
 from tests.fakes.world import make_call, make_world
 from workflows.contracts.errors import ToolError
 from workflows.contracts.sandbox import SandboxSettings
