@@ -24,6 +24,7 @@ COMMANDS = (
     Listing("watch", "watch:watch", "Work", "Join a session, late or live."),
     Listing("stop", "sessions:stop", "Work", "Interrupt what a session does now."),
     Listing("close", "sessions:close", "Work", "End a session for good."),
+    Listing("rewind", "rewind:rewind", "Work", "Take back files, the conversation, or both."),
     Listing("ls", "sessions:ls", "Look", "List sessions."),
     Listing("show", "sessions:show", "Look", "Show one session."),
     Listing("audit", "audit:audit", "Look", "Show every step of a session, and verify it."),
