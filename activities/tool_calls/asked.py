@@ -74,22 +74,22 @@ class Standpoint:
 
     def asked(self, tool: AnyTool, subject: str, paths: Sequence[Path], policy: Policy) -> Asked:
         """A call of this tool with this subject and these paths, as the pure decision sees it."""
-        folders = self.folders(policy)
+        folders, name = self.folders(policy), tool.judged_as or tool.name
         return Asked(
-            tool=tool.name,
+            tool=name,
             content=subject,
             is_read_only=tool.is_read_only,
             edits_files=tool.edits_files,
             is_inside=all(any(is_inside(path, folder) for folder in folders) for path in paths),
             paths=tuple(NamedPath(os.path.normpath(path), str(real(path))) for path in paths),
-            judged=judge(subject, self.setting(policy)) if tool.name == "Bash" else None,
+            judged=judge(subject, self.setting(policy)) if name == "Bash" else None,
             host=host_of(subject) if tool.name == "WebFetch" else "",
             bases=Bases(str(self.workspace), str(self.places.user)),
             cwd=str(self.cwd),
             folders=tuple(str(real(folder)) for folder in folders),
             real=lambda path: str(real(Path(path))),
             needs_person=tool.needs_person,
-            is_contained=tool.name == "Bash" and is_contained(self.places.home, self.settings.sandbox, subject),
+            is_contained=name == "Bash" and is_contained(self.places.home, self.settings.sandbox, subject),
         )
 
 
@@ -99,7 +99,13 @@ def asked_of(call: Call, tool: AnyTool, given: ToolInput, policy: Policy) -> Ask
     asked = Standpoint.of(call).asked(tool, tool.subject(call, given), paths, policy)
     is_plan_file = bool(paths) and all(is_plan(call, path) for path in paths)
     is_held = asked.is_contained and not getattr(given, "dangerouslyDisableSandbox", False)
-    return replace(asked, parameters=dict(_parameters(given)), is_plan_file=is_plan_file, is_contained=is_held)
+    return replace(
+        asked,
+        parameters=dict(_parameters(given)),
+        is_inside=asked.is_inside or is_plan_file,
+        is_plan_file=is_plan_file,
+        is_contained=is_held,
+    )
 
 
 def policy_of(call: Call) -> Policy:

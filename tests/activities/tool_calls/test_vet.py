@@ -102,3 +102,11 @@ def test_a_refusal_says_who_and_why(by: str, rule: str, text: str, told: str) ->
     said = refusal(Verdict(decision=Decision.DENY, by=by, rule=rule, text=text))
     assert said.startswith(told)
     assert "did not run" in said
+
+
+def test_a_monitored_command_is_judged_as_one_that_bash_runs(tmp_path: Path) -> None:
+    given = {"description": "d"}
+    assert decided(tmp_path, "Monitor", command="ls", **given).decision == Decision.ALLOW
+    assert decided(tmp_path, "Monitor", command="make", **given).decision == Decision.ASK
+    assert decided(tmp_path, "Monitor", rules=Rules(deny=("Bash(make:*)",)), command="make all", **given).by == "rule"
+    assert decided(tmp_path, "Monitor", Mode.BYPASS, command="perdure approve 1.0", **given).decision == Decision.DENY
