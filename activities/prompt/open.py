@@ -12,6 +12,8 @@ from activities.prompt.segments import STATIC, surroundings
 from activities.prompt.taken_up import taken_up
 from activities.safety.sandbox.hold import sandbox_told
 from activities.settings.opening import hooks_of, settings_of, told
+from activities.settings.places import places_of
+from activities.settings.policy import current_policy
 from activities.stores.index import note_head
 from activities.world import World
 from workflows.contracts.errors import UserError
@@ -38,6 +40,7 @@ async def open_session(world: World, request: OpenRequest, tools: tuple[ToolSpec
     settings = await _settings(world, request.settings)
     _check_tools(settings, tools)
     files = await asyncio.to_thread(settings_of, world, folder, settings)
+    policy = await asyncio.to_thread(current_policy, places_of(world), folder, settings)
     found, problems = hooks_of(files)
     hooks = await asyncio.to_thread(frozen, world.home, request.session, found, files.settings)
     context = SessionContext(
@@ -46,7 +49,7 @@ async def open_session(world: World, request: OpenRequest, tools: tuple[ToolSpec
         host=request.host,
         settings=settings,
         system=tuple(map(world.masker(request.session).text, _system(settings, folder, request.at))),
-        tools=pool(tools, settings),
+        tools=pool(tools, settings, policy),
         hooks=hooks,
     )
     older = await taken_up(world, request)

@@ -18,7 +18,8 @@ from workflows.contracts.errors import DeniedError
 from workflows.contracts.permissions import Mode, Source
 from workflows.contracts.sandbox import SandboxSettings
 from workflows.contracts.settings import MODEL_ALIASES, SessionSettings
-from workflows.contracts.settings_files import FolderTrust, LoadedSettings, SettingsFile, SettingsValue
+from workflows.contracts.settings_files import FolderTrust, LoadedSettings, SettingsFile, SettingsValue, WebKeys
+from workflows.contracts.web import WebSettings
 
 MOST_NAMED = 3
 """Things that one line names; `perdure settings` shows all."""
@@ -103,6 +104,7 @@ def with_files(
             "mode": _mode(chosen.mode, loaded, choices),
             "roots": tuple(folder.root for folder in loaded.folders),
             "sandbox": _sandbox(loaded, choices),
+            "web": _web(loaded.settings.web),
         }
     )
 
@@ -134,6 +136,17 @@ def sandbox_of(settings: SettingsFile) -> SandboxSettings:
     # Held by default, commands still ask; who turns the sandbox on by name means it to spare the questions.
     held.setdefault("auto_allow_bash_if_sandboxed", keys.enabled is True)
     return SandboxSettings.model_validate(held)
+
+
+def _web(keys: WebKeys) -> WebSettings:
+    """What the files say of the web; the provider takes one list of domains, so a blocked one is taken out of both."""
+    allowed = tuple(domain for domain in keys.search_allowed_domains if domain not in keys.search_blocked_domains)
+    return WebSettings(
+        allow_private_hosts=keys.allow_private_hosts,
+        small_model=keys.small_model,
+        search_allowed=allowed,
+        search_blocked=() if allowed else keys.search_blocked_domains,
+    )
 
 
 def _said(loaded: LoadedSettings, key: str) -> SettingsValue | None:

@@ -63,6 +63,15 @@ class SandboxKeys(_Keys):
     network: NetworkKeys = NetworkKeys()
 
 
+class WebKeys(_Keys):
+    """`web`: what WebFetch and WebSearch may reach."""
+
+    allow_private_hosts: tuple[str, ...] = ()
+    small_model: str = ""
+    search_allowed_domains: tuple[str, ...] = ()
+    search_blocked_domains: tuple[str, ...] = ()
+
+
 class AutoModeKeys(_Keys):
     """`autoMode`: what the classifier is told beside its own text (spec 06 §6)."""
 
@@ -79,6 +88,7 @@ class SettingsFile(_Keys):
     """Event to its groups `{matcher?, hooks[]}`, as written."""
     sandbox: SandboxKeys = SandboxKeys()
     auto_mode: AutoModeKeys = AutoModeKeys()
+    web: WebKeys = WebKeys()
     env: dict[str, str] = {}
     """For the session's commands; never leaves the host."""
     model: str = ""

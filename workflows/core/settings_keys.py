@@ -90,6 +90,10 @@ KEYS: dict[str, Key] = {
     "sandbox.network.allowManagedDomainsOnly": _MANAGED,
     "sandbox.environment": Key(Kind.TEXTS),
     "sandbox.tier": Key(Kind.NUMBER),
+    "web.allowPrivateHosts": Key(Kind.TEXTS),
+    "web.smallModel": Key(Kind.TEXT),
+    "web.searchAllowedDomains": Key(Kind.TEXTS),
+    "web.searchBlockedDomains": _RESTRICTING_TEXTS,
 }
 
 ALIASES = {

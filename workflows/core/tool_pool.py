@@ -2,26 +2,27 @@
 
 from collections.abc import Sequence
 
+from workflows.contracts.permissions import Decision, Mode, Policy
 from workflows.contracts.settings import SessionSettings
 from workflows.contracts.tools import ToolSpec
 from workflows.contracts.web import WebSettings
+from workflows.core.permissions import Asked, decide
 
 
-def pool(specs: Sequence[ToolSpec], settings: SessionSettings) -> tuple[ToolSpec, ...]:
+def pool(specs: Sequence[ToolSpec], settings: SessionSettings, policy: Policy) -> tuple[ToolSpec, ...]:
     """The session's tools, in the order of `specs`.
 
     A tool that the provider runs itself is never asked about, since nobody can be asked in the middle of a request: it
     is there only if the session names it or an allow rule does, and not if a deny or ask rule does.
     """
-    return tuple(_declared(spec, settings.web) for spec in specs if _is_in(spec, settings))
+    return tuple(_declared(spec, settings.web) for spec in specs if _is_in(spec, settings, policy))
 
 
-def _is_in(spec: ToolSpec, settings: SessionSettings) -> bool:
+def _is_in(spec: ToolSpec, settings: SessionSettings, policy: Policy) -> bool:
     if spec.server:
-        rules = settings.rules
-        if spec.name in {*rules.deny, *rules.ask}:
-            return False
-        return spec.name in {*settings.tools, *rules.allow}
+        verdict = decide(Asked(tool=spec.name), Mode.DEFAULT, policy)
+        is_decided = verdict.by in {"rule", "policy"}
+        return verdict.decision == Decision.ALLOW if is_decided else spec.name in settings.tools
     return spec.name in settings.tools if settings.tools else spec.by_default
 
 

@@ -10,6 +10,7 @@ from activities.tools.web_search import WebSearch
 from tests.fakes.model_stage import Stage, model_stage
 from workflows.contracts.messages import ServerBlock, Text
 from workflows.contracts.model import StopReason
+from workflows.contracts.permissions import Policy
 from workflows.contracts.settings import SessionContext, SessionSettings
 from workflows.contracts.transcript import canonical
 from workflows.contracts.web import WebSettings
@@ -27,7 +28,7 @@ async def searching(folder: Path, *replies: Any, **web: Any) -> AsyncIterator[St
         store = stage.world.store
         context = SessionContext.model_validate_json(await store.get(stage.request.context))
         settings = SessionSettings(tools=("WebSearch",), web=WebSettings(**web))
-        given = context.model_copy(update={"tools": pool((WebSearch().spec(),), settings)})
+        given = context.model_copy(update={"tools": pool((WebSearch().spec(),), settings, Policy())})
         digest = await store.put(canonical(given.model_dump(mode="json")))
         stage.request = stage.request.model_copy(update={"context": digest})
         yield stage

@@ -114,6 +114,19 @@ def test_the_sandbox_is_the_files_and_where_they_are_silent_the_default() -> Non
     assert sandbox_of(loaded().settings) == SandboxSettings()
 
 
+def test_the_web_is_the_files_and_a_blocked_domain_is_no_allowed_one() -> None:
+    own = {"allowPrivateHosts": ["wiki.lan"], "searchAllowedDomains": ["a.com", "b.com"]}
+    files = loaded(user={"web": own}, project={"web": {"searchBlockedDomains": ["b.com"]}})
+    web = started(files).web
+    assert (web.allow_private_hosts, web.search_allowed, web.search_blocked) == (("wiki.lan",), ("a.com",), ())
+    only_blocked = started(loaded(user={"web": {"searchBlockedDomains": ["b.com"]}})).web
+    assert (only_blocked.search_allowed, only_blocked.search_blocked) == ((), ("b.com",))
+
+
+def test_a_private_host_of_a_folder_that_is_not_trusted_counts_for_nothing() -> None:
+    assert started(loaded(project={"web": {"allowPrivateHosts": ["localhost"]}})).web.allow_private_hosts == ()
+
+
 def test_additional_directories_are_open_to_commands_too() -> None:
     files = loaded(
         user={"permissions": {"additionalDirectories": ["/lib"]}, "sandbox": {"filesystem": {"allowWrite": ["/data"]}}}

@@ -3,10 +3,11 @@
 import pytest
 from pydantic import ValidationError
 
-from workflows.contracts.permissions import Mode, Rules
+from workflows.contracts.permissions import Mode, Policy, Rules
 from workflows.contracts.settings import SessionSettings
 from workflows.contracts.tools import ToolSpec
 from workflows.contracts.web import WebSettings
+from workflows.core.permissions import policy_of_rules
 from workflows.core.tool_pool import pool
 
 SPECS = (
@@ -17,7 +18,8 @@ SPECS = (
 
 
 def names(**settings: object) -> list[str]:
-    return [spec.name for spec in pool(SPECS, SessionSettings.model_validate(settings))]
+    given = SessionSettings.model_validate(settings)
+    return [spec.name for spec in pool(SPECS, given, policy_of_rules(given.rules))]
 
 
 def test_a_session_that_names_no_tools_sees_the_usual_ones() -> None:
@@ -45,9 +47,14 @@ def test_what_the_provider_runs_is_not_there_where_somebody_would_have_to_be_ask
     assert "WebSearch" not in names(**settings)
 
 
+def test_while_the_rules_cannot_be_read_the_provider_runs_nothing() -> None:
+    settings = SessionSettings(tools=("Read", "WebSearch"))
+    assert [spec.name for spec in pool(SPECS, settings, Policy(broken="line 3 is no JSON"))] == ["Read"]
+
+
 def test_a_search_is_declared_with_its_limits() -> None:
     settings = SessionSettings(tools=("WebSearch",), web=WebSettings(search_allowed=("example.com",), searches=3))
-    (spec,) = pool(SPECS, settings)
+    (spec,) = pool(SPECS, settings, Policy())
     assert spec.server == {"type": "web_search_20250305", "max_uses": 3, "allowed_domains": ["example.com"]}
 
 
