@@ -4,11 +4,13 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from activities.stores.home import MANAGED_SETTINGS, Home
-from activities.world import World
 from workflows.contracts.permissions import Source
+
+if TYPE_CHECKING:  # a command that only reads settings needs nothing of a worker
+    from activities.world import World
 
 OWN, OTHERS = ".perdure", ".claude"
 """Folders of settings: ours, and the one that people have already; ours has more weight."""
@@ -67,7 +69,7 @@ class Places:
         return (*managed, *(place for place in folders if place.path not in own), *servers, *users)
 
 
-def places_of(world: World) -> Places:
+def places_of(world: "World") -> Places:
     """Where a worker looks."""
     return Places.from_environment(world.home, world.environment or os.environ, world.managed_settings)
 

@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +13,14 @@ from activities.stores.files import create_once, explain_os_error, make_folder
 from workflows.contracts.errors import UserError
 
 FOLDERS = ("engine", "objects", "journal", "events", "keys", "logs", "sessions", "memory", "trust", "plans")
-MANAGED_SETTINGS = (Path("/etc/perdure/managed-settings.json"), Path("/etc/claude-code/managed-settings.json"))
+MANAGED_SETTINGS = (
+    Path("/etc/perdure/managed-settings.json"),
+    Path(
+        "/Library/Application Support/ClaudeCode/managed-settings.json"
+        if sys.platform == "darwin"
+        else "/etc/claude-code/managed-settings.json"
+    ),
+)
 """Settings of whoever runs the machine, ours first; no environment moves them."""
 HOST_ID_DIGITS = 16
 

@@ -4,10 +4,27 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from workflows.contracts.permissions import Source
 from workflows.contracts.settings_files import SettingsLayer
+from workflows.core.settings import merge
 from workflows.core.settings_parse import read_layer
+
+NAMES = [
+    "permissions",
+    "allow",
+    "ask",
+    "deny",
+    "defaultMode",
+    "hooks",
+    "Stop",
+    "sandbox",
+    "filesystem",
+    "denyRead",
+    "env",
+]
 
 
 def layer(held: Any, source: Source = Source.USER) -> SettingsLayer:
@@ -139,3 +156,39 @@ def test_what_a_folder_gives_needs_trust_and_what_it_takes_away_does_not(held: A
     for source in (Source.PROJECT, Source.LOCAL):
         assert [bool(value.grant) for value in layer(held, source).values] == [needs]
     assert [bool(value.grant) for value in layer(held, Source.USER).values] == [False]
+
+
+CALM = settings(deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
+ANY = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.text("aÄ(*) ", max_size=12)
+    | st.just("Edit"),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*NAMES, "other"]), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@CALM
+@given(st.dictionaries(st.sampled_from(NAMES), ANY, max_size=5))
+def test_whatever_a_file_holds_it_is_read_and_no_deny_list_is_lost_in_silence(held: dict[str, Any]) -> None:
+    read = layer(held, Source.PROJECT)
+    merged = merge([read], {}, ["/root"])
+    permissions = held.get("permissions", {})
+    denied = permissions.get("deny", []) if isinstance(permissions, dict) else None
+    kept = [value.value for value in read.values if value.key == "permissions.deny"]
+    assert read.broken or denied == kept
+    assert [rule for rule in kept if rule not in merged.settings.permissions.deny] == []
+    assert merged.settings.permissions.allow == ()
+
+
+@CALM
+@given(
+    st.binary(max_size=60)
+    | st.text('{}[]":,1aÄ\ud800', max_size=60).map(lambda text: text.encode("utf-8", "surrogatepass"))
+)
+def test_whatever_bytes_a_file_has_it_is_read(data: bytes) -> None:
+    read = layer(data)
+    assert read.problems or read.values == ()
