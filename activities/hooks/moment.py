@@ -1,10 +1,12 @@
 """run_moment: the hooks of a moment that is no tool call's, run once however often this is tried."""
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
 from pydantic import JsonValue, ValidationError
 
+from activities.hooks.beside import words_of_ended
 from activities.hooks.matching import matching_hooks
 from activities.hooks.place import HookPlace
 from activities.hooks.run import HooksCancelled, Where, run_hooks
@@ -28,12 +30,16 @@ MOMENTS = (
 )
 """Events whose hooks the workflow asks for; all others belong to a call."""
 
+_LISTENING = (HookEvent.USER_PROMPT_SUBMIT, HookEvent.STOP)
+"""Moments at which the model hears of async hooks that have ended."""
+
 _MOST_WHY = 1_000
 
 
 def moments_of(rules: Sequence[HookRule]) -> tuple[str, ...]:
     """The moments that have hooks: only for them the workflow schedules anything."""
-    return tuple(event.value for event in MOMENTS if any(rule.event == event for rule in rules))
+    told = _LISTENING if any(rule.is_async for rule in rules) else ()
+    return tuple(event.value for event in MOMENTS if event in told or any(rule.event == event for rule in rules))
 
 
 async def run_moment(world: World, request: HookMoment) -> HookDone:
@@ -42,7 +48,7 @@ async def run_moment(world: World, request: HookMoment) -> HookDone:
         result = await said_at(world, request)
     except HooksCancelled:
         return HookDone(head=request.head, stopped="the person interrupted while hooks ran")
-    if not result.records:
+    if not result.records and not result.context and not result.blocks:
         return HookDone(head=request.head)
     head = await world.transcript.append(request.head, request.at, (_notice(request, result),))
     return HookDone(head=head, blocked=_blocked(request, result), stopped=_stopped(request, result), cost=result.cost)
@@ -51,19 +57,34 @@ async def run_moment(world: World, request: HookMoment) -> HookDone:
 async def said_at(world: World, request: HookMoment) -> HookResult:
     """What they said, found again when an earlier attempt could not report it. Raises HooksCancelled."""
     context = await _context(world, request.context)
-    rules = matching_hooks((*context.hooks, *context.settings.hooks), request.event, request.target)
-    if not rules:
+    known = (*context.hooks, *context.settings.hooks)
+    rules = matching_hooks(known, request.event, request.target)
+    listens = request.event in _LISTENING and any(rule.is_async for rule in known)
+    if not rules and not listens:
         return HookResult()
     place = f"{request.event}.{request.turn}.{request.number}"
     record = world.journal.call(
         request.session, effect_key(request.session, request.exchange, place, request.event, "{}")
     )
     async with record.lock():
-        if (known := record.read_outcome()) is not None:
-            return HookResult.model_validate(known["result"])
-        result = await _run(world, request, context, record, rules)
+        if (earlier := record.read_outcome()) is not None:
+            return HookResult.model_validate(earlier["result"])
+        result = await _run(world, request, context, record, rules) if rules else HookResult()
+        if listens:
+            words = await asyncio.to_thread(words_of_ended, world, request.session, record.key)
+            result = _with_words(request, result, words)
         record.write_outcome({"result": result.model_dump(mode="json")})
         return result
+
+
+def _with_words(request: HookMoment, result: HookResult, words: str) -> HookResult:
+    """What async hooks say goes with a prompt; without one it keeps the turn going."""
+    if not words:
+        return result
+    if request.event != HookEvent.STOP:
+        return result.model_copy(update={"context": "\n".join(filter(None, (result.context, words)))})
+    reason = "\n".join(filter(None, (result.reason if result.blocks else "", words)))
+    return result.model_copy(update={"blocks": True, "reason": reason, "by": result.by or "that ran beside the work"})
 
 
 async def _run(

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from activities.hooks.beside import note_beside
 from activities.hooks.command import end_hooks, run_command_hook, start_beside
 from activities.hooks.http import run_http_hook
 from activities.hooks.matching import matcher_fault
@@ -69,6 +70,7 @@ async def _all(jobs: Sequence["asyncio.Future[Answered]"]) -> list[Answered]:
 
 async def _answered(place: HookPlace, rule: HookRule, given: bytes) -> Answered:
     if rule.is_async and rule.kind == HookKind.COMMAND:
+        await asyncio.to_thread(note_beside, place, rule)
         why = await start_beside(place, rule, given)
         return _failed(rule, Ended(failure="crash" if why else "", text=why)) if why else _beside(rule)
     ended = await _ended(place, rule, given)

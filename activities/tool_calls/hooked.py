@@ -1,5 +1,7 @@
 """CallHooks: the hooks around one call, each run once however often the call is tried."""
 
+import asyncio
+import logging
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,6 +9,7 @@ from pathlib import Path
 
 from pydantic import JsonValue, ValidationError
 
+from activities.hooks.beside import words_of_ended
 from activities.hooks.command import end_hooks
 from activities.hooks.matching import matching_hooks, may_match
 from activities.hooks.place import HookPlace, hook_folder
@@ -26,6 +29,8 @@ from workflows.core.hook_answers import verdict_of
 from workflows.core.hook_events import facts_of
 from workflows.core.permission_rules import parse
 from workflows.core.rule_matching import speaks_of_call
+
+log = logging.getLogger(__name__)
 
 _BEFORE, _ASKED, _DENIED, _AFTER = "before", "asked", "denied", "after"
 """Under which name the answers of a moment are kept in the call's record."""
@@ -89,7 +94,16 @@ class CallHooks:
             facts["tool_response"] = {"content": text, "is_error": outcome.is_error, **outcome.data}
         else:
             facts |= {"error": text, "is_interrupt": False}
-        return _with(outcome, event, await self._once(_AFTER, event, given, facts))
+        outcome = _with(outcome, event, await self._once(_AFTER, event, given, facts))
+        return await self._with_words(outcome)
+
+    async def _with_words(self, outcome: ToolOutcome) -> ToolOutcome:
+        """The outcome with what async hooks of earlier moments say."""
+        if not any(rule.is_async for rule in self._rules()):
+            return outcome
+        words = await asyncio.to_thread(words_of_ended, self.call.world, self.call.session, self.call.key)
+        said = (Text(text=clean(words)),) if words else ()
+        return outcome.model_copy(update={"content": (*outcome.content, *said)})
 
     async def said(self, event: HookEvent, given: ToolInput, facts: Mapping[str, JsonValue]) -> HookResult:
         """What the hooks of one event say, for whoever tries them."""
@@ -140,15 +154,22 @@ class CallHooks:
         return await run_hooks(place, rules, given, Where(self.request.turn, self.request.exchange))
 
     def _matching(self, event: HookEvent, target: str, given: ToolInput) -> list[HookRule]:
+        return matching_hooks(self._rules(), event, target, lambda condition: self._speaks_of(condition, given))
+
+    def _rules(self) -> tuple[HookRule, ...]:
         context = self.told.at.context
-        rules = (*context.hooks, *context.settings.hooks)
-        return matching_hooks(rules, event, target, lambda condition: self._speaks_of(condition, given))
+        return (*context.hooks, *context.settings.hooks)
 
     def _speaks_of(self, condition: str, given: ToolInput) -> bool:
         if parse(condition) is None:
             # Nobody knows what it was to leave out, so the hook runs.
             return True
-        return speaks_of_call(condition, asked_of(self.call, self.tool, given, Policy()))
+        try:
+            return speaks_of_call(condition, asked_of(self.call, self.tool, given, Policy()))
+        except Exception:
+            # A condition that cannot be judged leaves nothing out: the hook decides.
+            log.exception("the condition %r of a hook could not be judged", condition)
+            return True
 
     def _known(self) -> dict[str, HookResult]:
         return _kept(self.call.record)

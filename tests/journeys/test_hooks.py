@@ -215,6 +215,20 @@ async def test_a_worker_that_dies_inside_a_moments_hook_runs_it_once(rig: Rig, t
         assert "from the hook" in str(model.requests[0].body)
 
 
+async def test_a_hook_beside_the_work_wakes_the_model_when_the_turn_would_end(rig: Rig, tmp_path: Path) -> None:
+    waking = hook("echo 'two tests fail' >&2; exit 2", "PostToolUse", is_async=True, wakes=True)
+    replies = [
+        {"content": [{"tool": "Bash", "input": {"command": "true"}}]},
+        {"content": "ended", "pacing": {"first_byte_ms": 1500}},
+    ]
+    async with played({"replies": replies, "fallback": "mended"}) as model:
+        talk = await started(rig, model, tmp_path, waking)
+        result = await talk.result()
+        assert (len(model.requests), result.end) == (3, TurnEnd.DONE)
+        assert "two tests fail" in str(model.requests[-1].body)
+        assert await is_verified(rig, talk)
+
+
 JUDGE = {"system_contains": "You judge one moment"}
 
 

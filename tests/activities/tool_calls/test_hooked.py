@@ -365,6 +365,22 @@ async def test_an_async_hook_runs_beside_the_call_and_decides_nothing(tmp_path: 
     await eventually_async((stage.workspace / "late").exists)
 
 
+async def test_what_an_async_hook_says_at_its_end_is_told_with_the_next_call_and_once(tmp_path: Path) -> None:
+    waking = hook("sleep 0.1; echo 'tests fail' >&2; exit 2", matcher="Write", is_async=True, wakes=True)
+    silent = hook("echo unheard >&2; exit 2", matcher="Write", is_async=True)
+    stage = staged(tmp_path, waking, silent)
+    _, body = await stage.run(use("Write", **WRITE))
+    assert "tests fail" not in text(body)
+    (record,) = stage.world.journal.calls("s1")
+    await eventually_async(lambda: len([*record.path.glob("hooks/*/status")]) == 2)
+    _, body = await stage.run(use("Bash", command="echo next"), exchange=2)
+    assert "which ran beside the work] tests fail" in text(body)
+    assert "unheard" not in text(body)
+    assert "unheard" in _notices(stage)
+    _, body = await stage.run(use("Bash", command="echo last"), exchange=3)
+    assert "tests fail" not in text(body)
+
+
 async def test_what_a_hook_sees_first_is_not_started_early(tmp_path: Path) -> None:
     for hooks, started in (((), 1), ((hook("exit 0", matcher="Glob"),), 0), ((hook("exit 0", matcher="Read"),), 1)):
         stage = staged(tmp_path / str(len(hooks) + started * 2), *hooks)

@@ -110,5 +110,10 @@ def test_hooks_of_settings_act_in_a_session_and_audit_shows_them(cli: Cli) -> No
         assert "PreToolUse hook echo 'use make' >&2; exit 2" in shown.stdout
         assert "deny, exit 2" in shown.stdout
         assert "use make" in shown.stdout
+        write_users(cli, UserPromptSubmit=[{"hooks": [hook("echo 'not today' >&2; exit 2")]}])
+        refused = cli("run", "-p", "--output-format", "json", "--model", model, "--once", "go")
+        told = json.loads(refused.stdout)
+        assert (refused.returncode, told["reason"]) == (3, "stopped_by_hook")
+        assert "not today" in refused.stdout
     finally:
         cli("down")
