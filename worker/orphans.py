@@ -16,7 +16,7 @@ from activities.stores.environments import forget_environment
 from activities.stores.journal import CallRecord
 from activities.tasks.record import is_task
 from activities.world import World
-from workflows.contracts.ids import session_workflow
+from workflows.contracts.ids import call_id, session_workflow
 from workflows.contracts.session import CallState, SessionState
 from workflows.session import SessionWorkflow
 
@@ -94,7 +94,7 @@ def is_awaited(state: SessionState, record: CallRecord) -> bool:
     exchange, place = intent.get("exchange"), intent.get("place")
     if not isinstance(exchange, int) or not isinstance(place, int) or exchange > state.totals.exchanges:
         return True
-    if any(task.key == record.key for task in state.tasks):
+    if any(task.call == call_id(exchange, place) for task in state.tasks):
         return True
     if exchange < state.totals.exchanges or state.turn is None or place >= len(state.turn.calls):
         return False

@@ -18,7 +18,7 @@ from workflows.contracts.tasks import MOST_TASKS, Task, TaskKind
 from workflows.contracts.tools import Effect, ToolOutcome
 from workflows.contracts.transcript import stamp
 
-TITLE = 60
+TITLE = 40
 
 
 @dataclass(frozen=True)

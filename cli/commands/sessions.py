@@ -224,6 +224,9 @@ def _living(snapshot: "Snapshot") -> list[tuple[str, str]]:
         facts.append(("denied", f"{state.totals.denials} tool calls"))
     if state.last_end:
         facts.append(("last turn", " ".join(filter(None, (state.last_end.value, plain(state.last_error))))))
+    facts += [("task", f"{one.id}  {plain(one.title)}") for one in state.tasks]
+    if state.workspace:
+        facts.append(("works in", plain(state.workspace)))
     facts += [("asks", f"{one.id}  {one.tool}  {plain(one.summary)}") for one in snapshot.approvals]
     return facts
 

@@ -41,7 +41,7 @@ class Thresholds(Contract):
     """Continue as new after so many events of history; 0 for when the server suggests it."""
     roll_updates: int = 1_500
     """Continue as new after so many updates of this run; the server ends a run at 2,000."""
-    queued: int = 48
+    queued: int = 28
     """Most prompts that wait: with as many, ten open questions and all ids seen, the state stays below 16 KB."""
     seen: int = 200
     """Request ids kept for telling repeats."""

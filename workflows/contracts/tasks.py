@@ -4,10 +4,10 @@ from enum import StrEnum
 
 from workflows.contracts.contract import Contract
 
-MOST_TASKS = 8
+MOST_TASKS = 6
 """Tasks that one session may have open."""
 
-MOST_NOTICES = 8
+MOST_NOTICES = 4
 """Words of tasks that wait for the model; further ones are only counted, and each task's whole output is kept."""
 
 
@@ -28,10 +28,10 @@ class Task(Contract):
     kind: TaskKind
     call: str
     """`exchange.place` of the call that started it."""
-    key: str
-    """The call's key in the journal of its host."""
+    key: str = ""
+    """The call's key in the journal of its host; the session itself keeps none."""
     title: str = ""
-    """What it does, at most 60 characters, secrets masked."""
+    """What it does, at most 40 characters, secrets masked."""
     heard: int = 0
     """Number of the newest word of it that the session took."""
 

@@ -38,7 +38,7 @@ def _mode_changed(state: SessionState, asked: ChangeMode) -> SessionState:
 def _begun(state: SessionState, task: Task) -> SessionState:
     if any(each.id == task.id for each in state.tasks) or len(state.tasks) >= MOST_TASKS:
         return state
-    return state.model_copy(update={"tasks": (*state.tasks, task)})
+    return state.model_copy(update={"tasks": (*state.tasks, task.model_copy(update={"key": ""}))})
 
 
 def delivered(state: SessionState, given: Delivery) -> SessionState:

@@ -2,13 +2,24 @@
 
 from tests.workflows.core.states import DIGEST, call, change, prompts, turn_of
 from workflows.contracts.model import CallRef, Usage
-from workflows.contracts.permissions import Mode
+from workflows.contracts.permissions import Choice, Mode
 from workflows.contracts.session import CallState, OpenCall, SessionState, Submit, Totals, Turn, TurnEnd
 from workflows.contracts.settings import Thresholds
+from workflows.contracts.tasks import MOST_NOTICES, MOST_TASKS, Task, TaskKind
 from workflows.core import intake
 
 LIMIT = 16 * 1024
 LIMITS = Thresholds()
+
+
+def _asks_much() -> OpenCall:
+    """A call that asks the person four things; such a one is never asked beside another."""
+    asked = call(CallState.ASKED, place=LIMITS.side_by_side)
+    assert asked.approval is not None
+    choices = (Choice(options=4, several=True),) * 4
+    return asked.model_copy(
+        update={"approval": asked.approval.model_copy(update={"content": DIGEST, "choices": choices})}
+    )
 
 
 def full_state() -> SessionState:
@@ -25,7 +36,10 @@ def full_state() -> SessionState:
             prompt=DIGEST,
             exchanges=many,
             entry=DIGEST,
-            calls=tuple(call(CallState.ASKED, beside=True, place=place) for place in range(LIMITS.side_by_side)),
+            calls=(
+                *(call(CallState.ASKED, beside=True, place=place) for place in range(LIMITS.side_by_side - 1)),
+                _asks_much(),
+            ),
             error="e" * 300,
             discards=(DIGEST, DIGEST),
             model="m" * 60,
@@ -46,6 +60,15 @@ def full_state() -> SessionState:
         window=many,
         runs=many,
         waiting_for="waiting for approval",
+        workspace="/w" * 100,
+        before_plan=Mode.BYPASS,
+        told_mode=Mode.BYPASS,
+        tasks=tuple(
+            Task(id=f"b{number:08x}", kind=TaskKind.COMMAND, call=f"12345.{number}", title="t" * 40, heard=many)
+            for number in range(MOST_TASKS)
+        ),
+        notices=(DIGEST,) * (MOST_NOTICES + MOST_TASKS),
+        unkept=many,
     )
     for number in range(LIMITS.queued):
         state = intake.submitted(state, Submit(request=f"{number:016x}", digest=DIGEST, title="t" * 80))
