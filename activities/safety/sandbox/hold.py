@@ -14,7 +14,7 @@ from typing import Any
 from activities.processes.command import CommandEnd, CommandSpec, shell
 from activities.processes.output import read_tail
 from activities.safety.sandbox import confinements, denials, git_guard, network, probe
-from activities.safety.sandbox.policy import Policy, Surroundings, make_policy
+from activities.safety.sandbox.policy import Kind, Policy, Surroundings, make_policy, policy_from
 from activities.safety.sandbox.variables import held_environment
 from activities.stores.files import write_atomic
 from activities.stores.home import Home
@@ -23,6 +23,9 @@ from activities.world import World
 from workflows.contracts.errors import ToolError
 from workflows.contracts.permissions import Decision, Finding
 from workflows.contracts.sandbox import SandboxSettings
+
+KEPT = "sandbox.json"
+"""Beside a call's records: how it is held, and what stood there before."""
 
 _SHELL_WORDS = set(";&|<>()`$\n\\{}")
 
@@ -60,18 +63,27 @@ class Hold:
 
     def report(self, end: CommandEnd) -> list[str]:
         """What was refused to it, a line each; also moves away what it left for git. May be repeated."""
-        if self.policy is None:
-            return list(self.lines)
-        before, ground = _before(self.ground), self.ground
-        moved = git_guard.settle(ground.where.workspace, before["inventory"], ground.folder / "quarantine")
-        output = read_tail(ground.output, denials.SCANNED, end) if end.output_bytes else b""
-        return [
-            *denials.refused_hosts(network.refused_since(ground.folder / "network", before["refused"])),
-            *denials.refused_paths(output, self.policy, self.spec.cwd),
-            *denials.refused_network(output, self.policy, has_network=self.tier.has_network),
-            *denials.quarantined(moved),
-            *self.lines,
-        ]
+        return report_of(self.ground.kept, self.ground.output, end) if self.policy else list(self.lines)
+
+
+def report_of(kept: Path, output: Path, end: CommandEnd) -> list[str]:
+    """The same from what is kept beside the call's records alone, by whichever worker sees its end.
+
+    Empty for a command that nothing held.
+    """
+    facts = _kept(kept)
+    if not facts:
+        return []
+    policy, folder = policy_from(facts["policy"]), Path(facts["folder"])
+    moved = git_guard.settle(Path(policy.workspace), facts["inventory"], folder / "quarantine")
+    said = read_tail(output, denials.SCANNED, end) if end.output_bytes else b""
+    return [
+        *denials.refused_hosts(network.refused_since(folder / "network", facts["refused"])),
+        *denials.refused_paths(said, policy, facts["cwd"]),
+        *denials.refused_network(said, policy, has_network=facts["has_network"]),
+        *denials.quarantined(moved),
+        *facts["lines"],
+    ]
 
 
 def ground_of(call: Call) -> Ground:
@@ -110,13 +122,13 @@ async def hold(ground: Ground, spec: CommandSpec, command: str, *, is_outside: b
     if held.policy is None:
         yield held
         return
-    await asyncio.to_thread(_before, ground)
+    await asyncio.to_thread(_keep, held, held.policy)
     with ExitStack() as stack:
         yield replace(held, spec=await asyncio.to_thread(_confined, held, held.policy, stack))
 
 
 async def reheld(ground: Ground, spec: CommandSpec, command: str, *, is_outside: bool = False) -> Hold:
-    """The same for a command that has begun long ago, to tell what was refused to it."""
+    """The same for a command that has begun before, to tell what was refused to it."""
     settings = ground.settings
     if not settings.enabled:
         return Hold(ground, spec, probe.Tier(probe.NONE, "turned off by the person"))
@@ -148,29 +160,43 @@ def _confined(held: Hold, policy: Policy, stack: ExitStack) -> CommandSpec:
         except OSError as error:
             raise ToolError(f"The sandbox's network could not be made: {error}. The command did not run.") from error
     is_full = tier.number == probe.FULL
+    caches = str(ground.where.user / ".cache")
+    if policy.kind_at(caches) != Kind.WRITE:
+        caches = "/tmp/.cache"  # noqa: S108 - the session's own, where the home folder is none
     environment = held_environment(
         spec.environment,
         ground.settings.environment,
         "/tmp" if is_full else policy.temporary,  # noqa: S108 - the session's own, seen from inside
-        str(ground.where.user / ".cache") if is_full else str(ground.where.caches),
+        caches if is_full else str(ground.where.caches),
         has_proxy=joined is not None,
     )
     return replace(spec, environment=environment, sandbox=confinements.confined(tier.number, policy, spec.cwd, joined))
 
 
-def _before(ground: Ground) -> dict[str, Any]:
-    """What stands in the workspace and in the proxy's notes; a later attempt goes on with what the first one saw."""
-    path = ground.kept / "sandbox.json"
+def _keep(held: Hold, policy: Policy) -> None:
+    """Keep what stood in the workspace and in the proxy's notes; a later attempt leaves what the first one saw."""
+    ground, path = held.ground, held.ground.kept / KEPT
+    if _kept(ground.kept):
+        return
+    facts = {
+        "inventory": git_guard.take_inventory(ground.where.workspace),
+        "refused": network.noted(ground.folder / "network"),
+        "policy": policy.as_record(),
+        "folder": str(ground.folder),
+        "cwd": held.spec.cwd,
+        "has_network": held.tier.has_network,
+        "lines": list(held.lines),
+    }
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    write_atomic(path, json.dumps(facts).encode("ascii"))
+
+
+def _kept(folder: Path) -> dict[str, Any]:  # Any: JSON of our own
     try:
-        kept: dict[str, Any] = json.loads(path.read_bytes())
+        kept = json.loads((folder / KEPT).read_bytes())
     except (OSError, ValueError):
-        kept = {
-            "inventory": git_guard.take_inventory(ground.where.workspace),
-            "refused": network.noted(ground.folder / "network"),
-        }
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        write_atomic(path, json.dumps(kept).encode("utf-8", "surrogateescape"))
-    return kept
+        return {}
+    return kept if isinstance(kept, dict) else {}
 
 
 def _degraded(tier: probe.Tier) -> str:

@@ -1,13 +1,12 @@
 """Policy: what a session's commands may see and change, as a list of places, from settings and folders."""
 
-import hashlib
-import json
 import os
 import stat
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 from activities.safety.sandbox import git_places
 from activities.safety.sandbox.places import (
@@ -71,11 +70,9 @@ class Policy:
     domains: tuple[str, ...] = ()
     denied_domains: tuple[str, ...] = ()
 
-    def digest(self) -> str:
-        """Names this policy."""
-        told = [self.workspace, self.temporary, self.has_unix_sockets, self.domains, self.denied_domains]
-        places = [[place.path, place.kind.value, place.source, place.is_file] for place in self.places]
-        return hashlib.sha256(json.dumps([told, places]).encode("utf-8", "surrogateescape")).hexdigest()
+    def as_record(self) -> dict[str, object]:
+        """As plain JSON, for whoever tells of a command later."""
+        return asdict(self)
 
     def kind_at(self, path: str) -> Kind:
         """What may be done at a path."""
@@ -84,6 +81,13 @@ class Policy:
             if path == place.path or path.startswith(place.path.rstrip("/") + "/"):
                 found = place.kind
         return found
+
+
+def policy_from(record: Mapping[str, Any]) -> Policy:  # Any: what `as_record` became on disk
+    """The policy that was kept."""
+    places = tuple(Place(**{**place, "kind": Kind(place["kind"])}) for place in record["places"])
+    lists = {name: tuple(record[name]) for name in ("domains", "denied_domains")}
+    return Policy(**{**record, **lists, "places": places})
 
 
 def make_policy(settings: SandboxSettings, where: Surroundings, environment: Mapping[str, str]) -> Policy:
@@ -128,12 +132,12 @@ class _Plan:
     def hide_the_rest(self, environment: Mapping[str, str]) -> None:
         """The person's home folder, /run and /tmp are not seen, but for tools, caches and the session's own /tmp."""
         user, temporary, running = self.where.user, _real("/tmp"), _real("/run")  # noqa: S108 - the session's own instead
-        self.put(running, Kind.HIDDEN)
+        if running.is_dir():
+            self.put(running, Kind.HIDDEN)
         self.put(temporary, Kind.WRITE, self.where.temporary)
-        for name in ("/var/tmp", "/dev/shm"):  # noqa: S108 - as above
-            if _real(name) not in (temporary, Path("/dev/shm")):  # noqa: S108 - bwrap makes that one itself
-                self.put(_real(name), Kind.WRITE, self.where.temporary)
-        if user == Path("/"):
+        if (other := _real("/var/tmp")) != temporary and other.is_dir():  # noqa: S108 - the same folder, too
+            self.put(other, Kind.WRITE, self.where.temporary)
+        if user == Path("/") or not user.is_dir():
             return
         self.put(user, Kind.HIDDEN)
         self.add(Kind.READ, *(user / name for name in SEEN_AT_HOME))

@@ -137,7 +137,7 @@ class Proxy:
         lease = os.open(self.folder / "lease", os.O_RDWR)
         while not os.waitpid(holder, os.WNOHANG)[0]:
             time.sleep(TICK)
-            is_known = (self.folder / "network.json").exists()
+            is_known = self.is_announced()
             try:
                 fcntl.flock(lease, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -145,10 +145,18 @@ class Proxy:
                 continue
             if not is_known or time.monotonic() - self.last_use > IDLE:
                 # Held until the end: whoever waits for the lease finds no network and starts another.
-                (self.folder / "network.json").unlink(missing_ok=True)
+                if is_known:
+                    (self.folder / "network.json").unlink(missing_ok=True)
                 break
             fcntl.flock(lease, fcntl.LOCK_UN)
         os._exit(0)
+
+    def is_announced(self) -> bool:
+        """Whether the journal still names us."""
+        try:
+            return bool(json.loads((self.folder / "network.json").read_bytes())["pid"] == os.getpid())
+        except (OSError, ValueError, KeyError):
+            return False
 
     def accept(self, listener: socket.socket, ask: Callable[[socket.socket], Wanted]) -> None:
         """One kind of connection, each in a thread of its own."""

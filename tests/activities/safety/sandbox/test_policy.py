@@ -1,11 +1,12 @@
 """What commands may see and change, made from real folders."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from activities.safety.sandbox.git_places import repository_of
-from activities.safety.sandbox.policy import Kind, Policy, Surroundings, make_policy
+from activities.safety.sandbox.policy import Kind, Policy, Surroundings, make_policy, policy_from
 from workflows.contracts.sandbox import FilesystemRules, NetworkRules, SandboxSettings
 
 
@@ -107,3 +108,14 @@ def test_a_worktree_is_believed_only_when_its_repository_points_back(where: Surr
     assert found.common == where.workspace / ".git"
     (tree / ".git").write_text(f"gitdir: {where.user}/.ssh\n")
     assert repository_of(tree) is None
+
+
+def test_a_home_folder_that_is_not_there_needs_no_place(where: Surroundings) -> None:
+    gone = where.user.parent / "gone"
+    policy = made(Surroundings(where.workspace, gone, where.home, where.temporary, where.caches))
+    assert not any(place.path.startswith(str(gone)) for place in policy.places)
+
+
+def test_a_policy_comes_back_from_its_record(where: Surroundings) -> None:
+    policy = made(where, allow_read=("~/.ssh",))
+    assert policy_from(json.loads(json.dumps(policy.as_record()))) == policy
