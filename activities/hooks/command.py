@@ -1,6 +1,7 @@
 """A command hook: started through a runner, so that it runs once and its answer outlives the worker."""
 
 import asyncio
+import os
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -11,7 +12,7 @@ from activities.processes.attach import end_command, ended, run_command, start
 from activities.processes.claim import is_taken
 from activities.processes.command import CommandEnd, CommandProgress, CommandSpec, EndKind
 from activities.processes.output import read_head
-from activities.stores.files import make_folder, write_atomic
+from activities.stores.files import make_folder
 from workflows.contracts.extensions import HookRule
 
 MOST_OUTPUT = 1024 * 1024
@@ -95,7 +96,10 @@ def _prepared(place: HookPlace, rule: HookRule, given: bytes) -> CommandSpec:
     folder = place.folder_of(rule)
     make_folder(folder)
     if not (folder / "input").exists():
-        write_atomic(folder / "input", given)
+        # Whole or not at all; not synced, since a hook outlives no restart of the machine anyway.
+        private = folder / f"input.{os.getpid()}.{time.time_ns()}"
+        private.write_bytes(given)
+        private.rename(folder / "input")
     argv = ("bash", "-c", _STREAMS, str(folder / "input"), str(folder / "errors"), *_words(rule))
     return CommandSpec(
         key=place.key,
