@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 
+MOST_BRACES = 24
 MOST = 64
 """Words that one word may become; more is cut, and told by the caller."""
 
@@ -14,7 +15,7 @@ _RANGE = re.compile(r"(-?\d+|[A-Za-z])\.\.(-?\d+|[A-Za-z])(?:\.\.(-?\d+))?", re.
 
 def expand(source: str, skip: Skip) -> list[str]:
     """The words that a source becomes; itself where it holds no brace expansion."""
-    if "{" not in source:
+    if "{" not in source or source.count("{") > MOST_BRACES:
         return [source]
     found = _first(source, skip)
     if found is None:

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 
-from activities.safety.bash.raw import Raw, Reading
+from activities.safety.bash.raw import OVERRUN, Raw, Reading
 from workflows.contracts.commands import Loop, Place, Reach, SimpleCommand, Span
 
-MOST, DEEPEST, LOOPED, READ = 400, 12, 24, 60_000
-"""Commands, depth, rounds of a loop and characters in all that are followed."""
+MOST, DEEPEST, LOOPED, READ = 120, 12, 24, 4_000
+"""Commands, depth, rounds of a loop and characters beside twice the text's own that are followed."""
 
 Read = Callable[..., tuple[Reading, bool]]
 """Reads a text: its raw commands, and whether the grammar's reading is trusted."""
@@ -62,11 +62,16 @@ class Builder:
         self.features |= reading.features
         self.follow(self, reading, Where())
 
+    def overruns(self) -> None:
+        """There was more than is followed."""
+        self.is_cut = True
+        self.features.add(OVERRUN)
+
     def inner(self, text: str, where: "Where") -> list[int]:
         """Reads a text that is run inside; the indexes of its own commands."""
         self.total += len(text)
-        if where.depth > DEEPEST or self.total > READ or len(self.commands) > MOST:
-            self.is_cut = True
+        if where.depth > DEEPEST or self.total > READ + 2 * len(self.text) or len(self.commands) > MOST:
+            self.overruns()
             return []
         reading, _ = self.read(text, is_short=len(text) <= 10_000)
         self.functions.extend(reading.functions)

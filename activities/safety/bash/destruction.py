@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from activities.safety.bash.names import INTERPRETERS, named
 from activities.safety.bash.paths import is_account, is_critical, is_device, is_under, trimmed
@@ -47,7 +48,7 @@ def root_destruction(view: View) -> Iterator[Reason]:
 
 def _destroyed(act: Act) -> str:  # noqa: PLR0911 - one case a program
     name, values = act.name, act.values
-    critical = [value for value in _targets(act) if _is_critical(act, value)]
+    critical = [value for value in dict.fromkeys(_targets(act)) if _is_critical(act, value)]
     flags = "".join(one[1:] for one in act.arguments if re.fullmatch(r"-[A-Za-z]+", one))
     if name in _REMOVERS:
         return _removed(act, critical, flags)
@@ -230,8 +231,8 @@ def _pipes_itself(text: str) -> bool:
     """Whether a function feeds or forks itself."""
     if _ZERO.search(text):
         return True
-    bodies = [(found[1], found[2]) for found in _FUNCTION.finditer(text)]
-    for found in _DEFINES.finditer(text):
+    bodies = [(found[1], found[2]) for found in islice(_FUNCTION.finditer(text), 50)]
+    for found in islice(_DEFINES.finditer(text), 50):
         name = _NAME_BEFORE.search(text[max(0, found.start() - 50) : found.start()])
         if name:
             bodies.append((name[1], found[1]))

@@ -146,7 +146,7 @@ def refused(values: list[str]) -> str:
     )
 
 
-def _is_reading(verb: str, operands: list[str], options: set[str]) -> bool:  # noqa: PLR0911 - one case a program
+def _is_reading(verb: str, operands: list[str], options: set[str]) -> bool:
     match verb:
         case "branch" | "tag":
             return not operands or bool(options & _LISTS)

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field, replace
 
 import tree_sitter_bash
-from tree_sitter import Language, Node, Parser
+from tree_sitter import Language, Node, Parser, Tree
 
 from activities.safety.bash.raw import Raw, RawRedirection, Reading
 from activities.safety.bash.scan import Heredoc
@@ -14,6 +14,8 @@ _LANGUAGE = Language(tree_sitter_bash.language())
 _FOREIGN = re.compile(r"[^\x00-\x7f]")
 _NEITHER_BLANK_NOR_LINE = re.compile(r"[^\n]")
 _REDIRECTS = {"file_redirect", "herestring_redirect", "heredoc_redirect"}
+_CONTROLS = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_SHORT = 1_000
 _DEEPEST = 60
 
 
@@ -35,12 +37,31 @@ class _At:
 def read_tree(text: str, heredocs: list[Heredoc]) -> Reading:
     """The commands of a text by the grammar; heredocs are given, for it loses what stands behind their start."""
     source = _FOREIGN.sub("x", _without(text, heredocs))
-    tree = Parser(_LANGUAGE).parse(source.encode())
     walk = _Walk(text, {one.start: one for one in heredocs}, Reading(text=text))
+    tree = _parsed(source.encode())
+    if tree is None:
+        walk.reading.problem = "it is no bash that can be read with certainty"
+        return walk.reading
     if tree.root_node.has_error:
         walk.reading.problem = "it is no bash that can be read with certainty"
     walk.visit(tree.root_node, _At())
     return walk.reading
+
+
+def _parsed(source: bytes) -> Tree | None:
+    """The tree; nothing where mending a long broken text, or one with control characters, would take too long."""
+    if _CONTROLS.search(source):
+        return None
+    if len(source) < _SHORT:
+        return Parser(_LANGUAGE).parse(source)
+
+    def piece(at: int, _: object) -> bytes | None:
+        return source[at : at + 4096] or None
+
+    try:
+        return Parser(_LANGUAGE).parse(piece, progress_callback=lambda _, has_error: has_error)
+    except ValueError:
+        return None
 
 
 def _without(text: str, heredocs: list[Heredoc]) -> str:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from activities.safety.bash.build import DEEPEST, LOOPED, MOST, Builder, Where
 from activities.safety.bash.constants import output_of
+from activities.safety.bash.dull import telling
 from activities.safety.bash.inner import Inner, inner_of
 from activities.safety.bash.lexer import Kind, Lexer
 from activities.safety.bash.piping import feed, is_line
@@ -39,9 +40,9 @@ class Level:
         for raw in self.reading.raws:
             if raw.function:
                 self.builder.bodies.setdefault(raw.function, []).append(raw)
-        for raw in self.reading.raws:
+        for raw in telling(self.reading.raws):
             if len(self.builder.commands) > MOST:
-                self.builder.is_cut = True
+                self.builder.overruns()
                 break
             if raw.loop:
                 self._loop(raw)
@@ -118,31 +119,28 @@ class Level:
         builder = self.builder
         index = len(builder.commands)
         pipeline, stage = self._pipeline(raw)
-        command = SimpleCommand(
-            (),
-            self._span(raw),
-            places=(*self.where.places, *raw.places),
-            reach=self.where.reach,
-            parent=self.where.parent,
-            pipeline=pipeline,
-            stage=stage,
-            depth=self.where.depth + len(raw.places),
-            folder=self._folder(raw),
-        )
-        builder.commands.append(command)
+        # The inner commands of its words come after it, so its place is taken first.
+        builder.commands.append(SimpleCommand((), self._span(raw), places=raw.places))
         decoder = self._decoder(index, raw)
         assignments, sources = self._assignments(decoder, raw.words) if not raw.is_opaque else ([], [])
         words = [word for source in sources for word in decoder.decode(source)]
         if raw.is_opaque:
             words = _opaque(decoder, raw.words[0])
         wrappers, rest = strip(words)
-        command = replace(
-            command,
-            words=tuple(rest),
+        command = SimpleCommand(
+            tuple(rest),
+            self._span(raw),
             assignments=tuple(assignments),
             wrappers=wrappers,
             redirections=tuple(self._redirection(decoder, one) for one in raw.redirections),
+            places=(*self.where.places, *raw.places),
+            reach=self.where.reach,
+            parent=self.where.parent,
+            pipeline=pipeline,
+            stage=stage,
             upstream=tuple(self._upstream(raw)),
+            depth=self.where.depth + len(raw.places),
+            folder=self._folder(raw),
         )
         if decoder.is_cut:
             builder.is_cut = True
@@ -207,7 +205,7 @@ class Level:
         """Follows a command that another runs by its words."""
         builder = self.builder
         if where.depth > DEEPEST or len(builder.commands) > MOST:
-            builder.is_cut = True
+            builder.overruns()
             return
         wrappers, rest = strip(list(words))
         builder.pipelines += 1

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
-from activities.safety.bash.scan import ARRAY, Heredoc, Scanner
+from activities.safety.bash.scan import ARRAY, DEEPEST, TOO_DEEP, Heredoc, Scanner
 
 _OPERATOR = re.compile(r"&>>|&>|<<<|<<-|<<|<&|>&|<>|>>|>\||;;&|;;|;&|;|&&|&|\|\||\|&|\||\(|\)|<|>")
 _BLANK = re.compile(r"(?:[ \t]|\\\n)+")
@@ -17,6 +17,9 @@ _DESCRIPTOR = re.compile(r"(?:\d+|\{[A-Za-z_]\w*\})(?=[<>])", re.ASCII)
 OPENERS = {"if", "then", "else", "elif", "while", "until", "do", "{", "!"}
 """Reserved words after which a command begins."""
 RESERVED = OPENERS | {"fi", "done", "}", "for", "select", "case", "esac", "in", "function", "[["}
+
+
+_BEFORE_FD = frozenset("0123456789{")
 
 
 class Kind(Enum):
@@ -52,7 +55,6 @@ class Lexer(Scanner):
     is_begin: bool = True
     """Whether a command may begin here."""
     cases: int = 0
-    level: int = 0
 
     def read(self, *, until_parenthesis: bool = False) -> int:
         """Reads on; the place behind the last thing read."""
@@ -142,7 +144,7 @@ class Lexer(Scanner):
         self.pending.clear()
 
     def _word(self) -> None:
-        if found := _DESCRIPTOR.match(self.text, self.at):
+        if self.text[self.at] in _BEFORE_FD and (found := _DESCRIPTOR.match(self.text, self.at)):
             self._add(Kind.DESCRIPTOR, found.end())
             return
         start, end = self.at, self.word_end(self.at)
@@ -158,7 +160,7 @@ class Lexer(Scanner):
         )
         if not self.is_begin or is_target or source not in RESERVED:
             self._add(Kind.WORD, end)
-            if not is_target and not _is_assignment(source):
+            if self.is_begin and not is_target and not ("=" in source and ARRAY.match(source)):
                 self.is_begin = False
             self._after_for(source)
         elif source == "[[":
@@ -199,16 +201,13 @@ class Lexer(Scanner):
 
     def nested(self, at: int) -> int:
         """Behind the `)` that closes what begins here."""
-        if self.level > 40:
-            self.fails("too deeply nested")
+        if self.level > DEEPEST:
+            self.fails(TOO_DEEP)
             return len(self.text)
-        inner = Lexer(self.text, at, level=self.level + 1)
+        inner = Lexer(self.text, at, level=self.level + 1, sums=self.sums)
         end = inner.read(until_parenthesis=True)
+        self.sums = inner.sums
         self.heredocs.extend(inner.heredocs)
         if inner.problem:
             self.fails(inner.problem)
         return end
-
-
-def _is_assignment(source: str) -> bool:
-    return ARRAY.match(source) is not None

@@ -1,5 +1,6 @@
 """Families of programs, by name."""
 
+import functools
 import re
 
 
@@ -27,6 +28,7 @@ READS_PROGRAM = SHELLS | named(
 _VERSION = re.compile(r"[-.]?\d[\d.]*[a-z]?(?:-dbg|-config|-intel64)?$")
 
 
+@functools.lru_cache(maxsize=4096)
 def family(name: str) -> str:
     """A program's name without its version: `python3.12` is python, `bash5` is bash."""
     if name in SHELLS or name in INTERPRETERS or not name[-1:].isdigit():

@@ -1,5 +1,6 @@
 """Validator 12: an agent may not change its own guard, end itself, or act as the person."""
 
+import functools
 import re
 from collections.abc import Iterator
 
@@ -154,17 +155,23 @@ def _ends(act: Act) -> str:
     return ""
 
 
+@functools.lru_cache(maxsize=16)
+def _near(ports: tuple[int, ...]) -> re.Pattern[str]:
+    """One of these ports of this machine, however it is spelled."""
+    numbers = "|".join(str(port) for port in ports)
+    return re.compile(
+        rf"(?:localhost|127(?:\.\d+){{1,3}}|\[?::1\]?|\[?::ffff:127\.0\.0\.1\]?|0\.0\.0\.0|0x7f\w*|2130706433|(?<![\w.])0|"
+        rf"host\.docker\.internal|ip6-localhost)[\]'\",\s:/]+(?:{numbers})(?!\d)",
+        re.IGNORECASE,
+    )
+
+
 def _engine(act: Act) -> str:
     if act.name in _TEXTS | {"git", "find", "ls", "cat", "sort", "head", "sed", "jq"} and not act.outputs:
         return ""
-    ports = "|".join(str(port) for port in act.view.setting.ports)
-    if not ports:
+    if not act.view.setting.ports:
         return ""
-    near = re.compile(
-        rf"(?:localhost|127(?:\.\d+){{1,3}}|\[?::1\]?|\[?::ffff:127\.0\.0\.1\]?|0\.0\.0\.0|0x7f\w*|2130706433|(?<![\w.])0|"
-        rf"host\.docker\.internal|ip6-localhost)[\]'\",\s:/]+(?:{ports})(?!\d)",
-        re.IGNORECASE,
-    )
+    near = _near(act.view.setting.ports)
     targets = [one.target.value for one in act.command.redirections]
     if near.search(" ".join(act.arguments)) or any(near.search(one) for one in targets):
         return "it talks to the engine that runs this session"

@@ -100,6 +100,7 @@ def is_under(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
+@functools.lru_cache(maxsize=8192)
 def absolute(value: str, folder: str, setting: Setting) -> str | None:
     """The path that a value names, or nothing where only the shell will know. Unknown parts stay marked."""
     if UNKNOWN in folder or value.startswith(UNKNOWN):
@@ -125,6 +126,7 @@ def faces(path: str, setting: Setting) -> tuple[str, ...]:
     return (path,) if other == path else (path, other)
 
 
+@functools.lru_cache(maxsize=8192)
 def is_secret(path: str, *, by_pattern: bool = True) -> bool:
     """Whether a path is a secret place, or a pattern that may be one."""
     low = path.lower()
@@ -181,6 +183,7 @@ def is_inside(path: str, setting: Setting) -> bool:
     return any(is_under(path, folder) for folder in (setting.workspace, *setting.extra_folders))
 
 
+@functools.lru_cache(maxsize=8192)
 def is_own(path: str, setting: Setting) -> bool:
     """Whether a path is the agent's own: settings, rules, hooks, data."""
     low = path.lower()
@@ -207,6 +210,7 @@ def is_device(path: str) -> bool:
     return _DEVICE.fullmatch(path.lower()) is not None
 
 
+@functools.lru_cache(maxsize=8192)
 def is_account(path: str, setting: Setting) -> bool:
     """Whether writing a path changes who may log in."""
     low = path.lower()
@@ -219,6 +223,7 @@ def is_account(path: str, setting: Setting) -> bool:
     return False
 
 
+@functools.lru_cache(maxsize=8192)
 def runs_later(path: str) -> bool:
     """Whether what is written to a path is run by itself some time."""
     low = path.lower()
@@ -239,6 +244,7 @@ def trimmed(path: str) -> str:
         path = head or "/"
 
 
+@functools.lru_cache(maxsize=8192)
 def is_critical(path: str, setting: Setting) -> bool:
     """Whether losing a path wrecks the system, the home, or more than the workspace."""
     path = trimmed(normal(path.replace(UNKNOWN, "")))

@@ -5,6 +5,9 @@ from dataclasses import dataclass, field
 from activities.safety.bash.scan import Heredoc
 from workflows.contracts.commands import Place
 
+OVERRUN = "overrun"
+"""The feature of a text of which a part could not be looked at: it is refused, for a deny check is never skipped."""
+
 
 @dataclass(slots=True)
 class RawRedirection:

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass, field
 
 _PLAIN = re.compile(r"""[^ \t\n'"\\$`|&;()<>]+""")
+_BARE = re.compile(r"[A-Za-z0-9_./:@%+,*?-]+(?=[ \t\n;|&)]|\Z)", re.ASCII)
 _IN_DOUBLE = re.compile(r'[^"\\$`]+')
 _IN_BRACES = re.compile(r"""[^}'"\\$`]+""")
 _IN_PARENTHESES = re.compile(r"""[^()'"\\$`]+""")
@@ -28,6 +29,11 @@ class Heredoc:
     """Where the closing line ends."""
 
 
+TOO_DEEP = "it is nested more deeply than is analysed"
+DEEPEST, MOST_SUMS = 24, 30
+"""Substitutions within substitutions, and places that may be arithmetic."""
+
+
 @dataclass(slots=True)
 class Scanner:
     """Walks over the pieces of words in a text."""
@@ -36,6 +42,8 @@ class Scanner:
     at: int = 0
     problem: str = ""
     heredocs: list[Heredoc] = field(default_factory=list)
+    level: int = 0
+    sums: int = 0
 
     def fails(self, problem: str) -> None:
         """Notes what is wrong; the first counts."""
@@ -43,6 +51,8 @@ class Scanner:
 
     def word_end(self, at: int) -> int:
         """Where the word that begins here ends."""
+        if found := _BARE.match(self.text, at):
+            return found.end()
         text, size, start = self.text, len(self.text), at
         while at < size:
             char = text[at]
@@ -114,6 +124,15 @@ class Scanner:
 
     def dollar_end(self, at: int, *, is_quoted: bool) -> int:
         """Behind the expansion that begins with the dollar sign here."""
+        if self.level > DEEPEST:
+            self.fails(TOO_DEEP)
+            return len(self.text)
+        self.level += 1
+        end = self._dollar_end(at, is_quoted=is_quoted)
+        self.level -= 1
+        return end
+
+    def _dollar_end(self, at: int, *, is_quoted: bool) -> int:
         text = self.text
         following = text[at + 1 : at + 2]
         if following == "(":
@@ -162,6 +181,10 @@ class Scanner:
 
     def arithmetic_end(self, at: int) -> int:
         """Behind the `))` that closes; 0 where it is no arithmetic after all."""
+        self.sums += 1
+        if self.sums > MOST_SUMS:
+            self.fails(TOO_DEEP)
+            return 0
         text, size, depth = self.text, len(self.text), 2
         while at < size:
             char = text[at]

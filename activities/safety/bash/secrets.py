@@ -92,7 +92,14 @@ def _secret_of(act: Act, *, for_egress: bool = False) -> str:
         if value not in skipped and any(is_secret(path, by_pattern=by_pattern) for path in faces):
             return value
     if act.name in NETWORK or is_shell(act.name) or act.name in INTERPRETERS:
-        return next((found[0] for one in act.arguments if (found := _MENTIONED.search(one)) and one not in skipped), "")
+        return next(
+            (
+                found[0]
+                for one in dict.fromkeys(act.arguments)
+                if (found := _MENTIONED.search(one)) and one not in skipped
+            ),
+            "",
+        )
     return ""
 
 

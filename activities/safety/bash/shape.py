@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from activities.safety.bash.names import named
+from activities.safety.bash.raw import OVERRUN
 from activities.safety.bash.view import Act, View
 from workflows.contracts.commands import Place, Reach, Reason
 from workflows.contracts.permissions import Decision
@@ -21,7 +22,11 @@ _OPERATORS_IN_WORD = ("&", "|", ";")
 def parse_integrity(view: View) -> Iterator[Reason]:
     """What the grammar does not take, two readings of, other shells' syntax, too much of it."""
     script = view.script
-    if script.problem:
+    if OVERRUN in script.features:
+        text = "it holds more, or nests deeper, than can be looked at"
+        hint = "Split it into smaller commands."
+        yield Reason("parse-integrity", Decision.DENY, text, kind="volume", hint=hint)
+    elif script.problem:
         kind = "volume" if script.is_cut and script.is_parsed else "unparsable"
         yield Reason(
             "parse-integrity",

@@ -7,7 +7,8 @@ from activities.safety.bash.fallback import read_tokens
 from activities.safety.bash.grammar import read_tree
 from activities.safety.bash.level import follow
 from activities.safety.bash.lexer import Lexer
-from activities.safety.bash.raw import Reading
+from activities.safety.bash.raw import OVERRUN, Reading
+from activities.safety.bash.scan import TOO_DEEP
 from workflows.contracts.commands import Script
 
 LONGEST = 10_000
@@ -42,13 +43,25 @@ def parse(text: str, known: Mapping[str, str] | None = None) -> Script:
 def read(text: str, *, is_short: bool) -> tuple[Reading, bool]:
     """The raw commands of a text, and whether the grammar's reading is trusted."""
     lexer = Lexer(text)
-    lexer.read()
+    try:
+        lexer.read()
+    except RecursionError:
+        lexer.fails(TOO_DEEP)
     tokens = read_tokens(text, lexer)
     if not is_short:
         tokens.problem = tokens.problem or f"it is longer than {LONGEST:,} characters"
+    elif len(tokens.raws) > MOST_COMMANDS + 10 or sum(one.source == "(" for one in lexer.tokens) > MOST_COMMANDS:
+        tokens.problem = tokens.problem or f"it holds more than {MOST_COMMANDS} commands"
+    if tokens.problem == TOO_DEEP:
+        tokens.features.add(OVERRUN)
+    if tokens.problem:
         return tokens, False
-    tree = read_tree(text, lexer.heredocs)
-    problem = tokens.problem or tree.problem
+    try:
+        tree = read_tree(text, lexer.heredocs)
+    except RecursionError:
+        tokens.problem = TOO_DEEP
+        return tokens, False
+    problem = tree.problem
     is_comparable = tree.features.isdisjoint(_UNCOMPARED) and tokens.features.isdisjoint(_UNCOMPARED)
     if not problem and is_comparable and sorted(tree.cuts) != sorted(tokens.cuts):
         problem = "two readings of it find different words"

@@ -21,6 +21,8 @@ class Act:
         self.index, self.command, self.view = index, command, view
         self.name = family(command.name.lower().removesuffix(".exe"))
         self.values = [word.value for word in command.words]
+        self.written: list[str] | None = None
+        self.known: dict[str, tuple[str, ...]] = {}
 
     @property
     def arguments(self) -> list[str]:
@@ -53,13 +55,16 @@ class Act:
 
     def faces(self, value: str) -> tuple[str, ...]:
         """The absolute path of a value, and what links make of it."""
-        path = self.path(value)
-        return () if path is None else faces(path, self.view.setting)
+        found = self.known.get(value)
+        if found is None:
+            path = self.path(value)
+            found = self.known[value] = () if path is None else faces(path, self.view.setting)
+        return found
 
     @cached_property
     def named(self) -> list[tuple[str, tuple[str, ...]]]:
         """Every argument that may be a path, also behind `=`, with its faces."""
-        return [(one, self.faces(one)) for value in self.values[1:] for one in _as_paths(value)]
+        return [(one, self.faces(one)) for value in dict.fromkeys(self.values[1:]) for one in _as_paths(value)]
 
     @cached_property
     def outputs(self) -> list[tuple[Redirection, tuple[str, ...]]]:

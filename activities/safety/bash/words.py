@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from activities.safety.bash.braces import MOST, expand
+from activities.safety.bash.braces import MOST, MOST_BRACES, expand
 from activities.safety.bash.lexer import Lexer
 from activities.safety.bash.sums import evaluated
 from workflows.contracts.commands import UNKNOWN, Word
@@ -20,6 +20,9 @@ _LETTERS = {"a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n"
 _NAMED = re.compile(r"([A-Za-z_]\w*|[0-9]+|[@*#?$!-])(.*)", re.ASCII | re.DOTALL)
 _SLICE = re.compile(r":\s*(-?\d+|\s-\d+)(?::(\d+))?", re.ASCII)
 _BLANKS = re.compile(r"[ \t\n]+")
+
+
+_MOST_MADE, _DEEPEST = 256, 24
 
 
 def unescape(text: str) -> str:
@@ -46,21 +49,30 @@ class Decoder:
     known: Mapping[str, str]
     run: Run
     is_cut: bool = False
+    depth: int = 0
+    made: int = 0
+    """Words that braces made."""
 
     def decode(self, source: str) -> list[Word]:
         """The words that a source becomes: one, several by braces and splitting, or none."""
         if BARE.fullmatch(source):
             return [Word(source, source)]
-        sources = expand(source, _skip)
-        self.is_cut = self.is_cut or len(sources) >= MOST
+        sources = expand(source, _skip) if self.made < _MOST_MADE else [source]
+        self.made += len(sources) - 1
+        self.is_cut = self.is_cut or len(sources) >= MOST or self.made >= _MOST_MADE or source.count("{") > MOST_BRACES
         if len(sources) == 1 and sources[0] is source:
             return self._one(source, source)
         return [word for one in sources for word in self._one(source, one, "brace")]
 
     def text(self, source: str) -> Word:
         """What stands in a heredoc that expands, or between double quotes."""
+        if self.depth > _DEEPEST:
+            self.is_cut = True
+            return Word(source, UNKNOWN, is_plain=False, may_split=True)
+        self.depth += 1
         pieces = _Pieces(self, source, is_heredoc=True)
         pieces.double(source)
+        self.depth -= 1
         return pieces.word()
 
     def _one(self, source: str, piece: str, *marks: str) -> list[Word]:

@@ -19,15 +19,21 @@ _IN_PLACE = named("sed gsed perl ruby awk gawk sd yq")
 _OUTPUT = named("-o -O --output --out -out --output-document --output-file --outfile --target-directory -t -of")
 _READS_O = named("grep egrep fgrep rg find ps ls ssh sudo mount stat docker kubectl git pytest python node lsof")
 _OPENED = re.compile(
-    r"open\w*\(?[^)]*?['\"]([^'\"]+)['\"]\s*,\s*(?:['\"][wax+rb>]+|O_WRONLY|O_RDWR|mode)|"
+    r"open\w{0,20}\(?[^)]{0,100}?['\"]([^'\"]+)['\"]\s*,\s*(?:['\"][wax+rb>]+|O_WRONLY|O_RDWR|mode)|"
     r"(?:write\w*|append\w*|unlink\w*|remove\w*|rename\w*|rm\w*|chmod\w*|truncate|copy\w*|move|symlink\w*|link\w*|touch"
-    r"|mkdir\w*|delete\w*|file_put_contents|Path|File\.new|replace|open)\s*\(?[^)'\"]*['\"]([^'\"]+)['\"]",
+    r"|mkdir\w*|delete\w*|file_put_contents|Path|File\.new|replace|open)\s{0,9}\(?[^)'\"]{0,100}['\"]([^'\"]+)['\"]",
     re.IGNORECASE,
 )
 
 
-def written(act: Act) -> Iterator[str]:
+def written(act: Act) -> list[str]:
     """Values of the paths that it writes, makes, removes or changes."""
+    if act.written is None:
+        act.written = list(dict.fromkeys(_written(act)))
+    return act.written
+
+
+def _written(act: Act) -> Iterator[str]:
     yield from (one.target.value for one, _ in act.outputs)
     yield from (one.target.value for one in act.command.redirections if one.operator == "<>")
     name, operands = act.name, act.operands
