@@ -12,7 +12,7 @@ COMPILE := $(BIN)/uv pip compile -q pyproject.toml --group dev --universal --pyt
 	--no-annotate --no-header --generate-hashes --only-binary :all: -o requirements.lock
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fix bench soak map lock clean \
+.PHONY: help setup demo test check fix bench corpora soak map lock clean \
 	check-format check-lint check-types check-imports check-tests
 
 help: ## list these commands
@@ -65,6 +65,9 @@ fix: setup ## repair what a machine can
 
 bench: setup ## one table: measure, result, target
 	@$(BIN)/python -m tests.bench
+
+corpora: setup ## how the command analysis and the rules do on the corpora, each miss told
+	@$(BIN)/python -m tests.corpora.score
 
 soak: setup ## the long tests: every kill point, thousands of exchanges
 	@$(BIN)/pytest -q -m soak --timeout=3600
