@@ -8,7 +8,7 @@ def named(entry):
     """Every object that an entry names beside its parent, and what it is."""
     body = entry["body"]
     for block in [*body.get("blocks", ()), *body.get("content", ())]:
-        yield from [(part.get("digest", ""), "picture") for part in [block, *block.get("content", ())]]
+        yield from [(part.get("digest", ""), part["kind"]) for part in [block, *block.get("content", ())]]
     yield from ((digest, "reply set aside") for digest in body.get("discards", ()))
     yield from ((effect.get("before_object", ""), "file version") for effect in body.get("effects", ()))
     facts = body["data"] if body["kind"] == "notice" and "data" in body else {}

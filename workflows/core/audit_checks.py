@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from workflows.contracts.audit import Line, Problem
 from workflows.contracts.messages import Block, Document, Image, Role, ToolResult, ToolUse, clean
+from workflows.contracts.tools import Effect
 from workflows.contracts.transcript import (
     PAGE_EVERY,
     PAGE_SPAN,
@@ -47,17 +48,22 @@ def references(entry: Entry) -> Iterator[Reference]:
             yield from _images(content)
             if full:
                 yield Reference(full, "whole result")
-            yield from (Reference(each.before_object, FILE_VERSION) for each in effects if each.before_object)
+            yield from (Reference(each.before_object, _version(each)) for each in effects if each.before_object)
         case NoticeBody(data=data):
             for name in _NOTICE_OBJECTS:
                 if isinstance(digest := data.get(name), str) and digest:
                     yield Reference(digest, name)
 
 
+def _version(effect: Effect) -> str:
+    """What a file held: in clear it has the file's own digest for a name, and never leaves the machine."""
+    return FILE_VERSION if effect.before_object == effect.before else "encrypted file version"
+
+
 def _images(blocks: Sequence[Block]) -> Iterator[Reference]:
     for block in blocks:
         if isinstance(block, Image | Document):
-            yield Reference(block.digest, "picture" if isinstance(block, Image) else "document")
+            yield Reference(block.digest, block.kind)
         elif isinstance(block, ToolResult):
             yield from _images(block.content)
 
