@@ -27,7 +27,7 @@ VERIFIER = Path(__file__).parents[2] / "docs" / "verify.py"
 KINDS = (
     "entry",
     "page",
-    "picture",
+    "image",
     "whole result",
     "file version",
     "reply set aside",
