@@ -88,6 +88,7 @@ def _exchange_rows(step: ExchangeStep, theme: Theme) -> Iterator[str]:
 def _call_rows(step: CallStep, theme: Theme) -> Iterator[str]:
     yield _first(step, f"call {step.exchange}.{step.place}", theme, f"{step.tool} {one_line(step.input)}", style="tool")
     rule = f" {one_line(step.rule)}" if step.rule else ""
+    rule += f" ({one_line(step.file)})" if step.file else ""
     asked = (
         f", answered by {one_line(step.signer) or 'somebody'} (signature {step.signature})" if step.signature else ""
     )

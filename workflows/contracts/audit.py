@@ -110,6 +110,12 @@ class CallStep:
     """Every hook that ran for it: event, hook, source, decision, exit, seconds, text, failure, crash."""
     updated_input: str = ""
     """At most 200 characters of what a hook put in the place of its input."""
+    source: str = ""
+    """Of a rule that decided: managed, cli, local, project, user, session."""
+    file: str = ""
+    """The file that it stands in."""
+    policy: str = ""
+    """Digest of the rules that were in force."""
     kind: Literal["call"] = "call"
 
 
