@@ -4,7 +4,6 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from activities.safety.sandbox.git_guard import Moved
 from activities.safety.sandbox.policy import Kind, Policy
@@ -29,7 +28,7 @@ _OWN_LOOPBACK = re.compile(rb"(?i)(?:127\.0\.0\.1|localhost|::1)[^\n]{0,40}(?:co
 _OWN = "[sandbox denial: {} is settings of agents, or of git: only a person changes it]"
 
 
-def refused_hosts(refused: Sequence[Mapping[str, Any]]) -> list[str]:
+def refused_hosts(refused: Sequence[Mapping[str, object]]) -> list[str]:
     """A line for each host that the proxy did not let through."""
     lines: dict[str, str] = {}
     for each in refused:

@@ -22,6 +22,9 @@ from activities.safety.sandbox.policy import Policy
 from activities.safety.sandbox.proxy import HTTP_PORT, SOCKS_PORT
 from activities.stores.home import Home
 
+Record = dict[str, Any]  # Any: JSON that the proxy or we wrote
+"""What stands in one of its files."""
+
 START_LIMIT = 30.0
 _NEW_USER, _NEW_NET = 0x10000000, 0x40000000
 _LAUNCH = "import sys; sys.path.append(sys.argv.pop(1)); from activities.safety.sandbox import proxy; proxy.main()"
@@ -54,7 +57,7 @@ def proxy_environment() -> dict[str, str]:
 
 
 @contextmanager
-def network(folder: Path, asked: Mapping[str, Any], home: Path) -> Iterator[Network]:
+def network(folder: Path, asked: Record, home: Path) -> Iterator[Network]:
     """The session's network for as long as the block runs; a runner that starts meanwhile keeps it for longer.
 
     Raises OSError when it cannot be made.
@@ -75,7 +78,7 @@ def network(folder: Path, asked: Mapping[str, Any], home: Path) -> Iterator[Netw
         os.close(lease)
 
 
-def find(folder: Path, asked: Mapping[str, Any] | None = None) -> Network | None:
+def find(folder: Path, asked: Record | None = None) -> Network | None:
     """The network that serves there; None when none does, or one for other hosts."""
     facts = _facts(folder)
     is_alive = all(
@@ -87,7 +90,7 @@ def find(folder: Path, asked: Mapping[str, Any] | None = None) -> Network | None
     return Network(folder, int(facts["holder"]))
 
 
-def _facts(folder: Path) -> dict[str, Any]:
+def _facts(folder: Path) -> Record:
     try:
         facts = json.loads((folder / "network.json").read_bytes())
     except (OSError, ValueError):
@@ -102,7 +105,7 @@ def _starting(folder: Path) -> Iterator[None]:
         yield
 
 
-def _start(folder: Path, asked: Mapping[str, Any], home: Path) -> None:
+def _start(folder: Path, asked: Record, home: Path) -> None:
     (folder / "asked.json").write_text(json.dumps(dict(asked)))
     try:
         starter = subprocess.run(
@@ -140,7 +143,7 @@ def noted(folder: Path) -> int:
         return 0
 
 
-def refused_since(folder: Path, place: int) -> list[dict[str, Any]]:
+def refused_since(folder: Path, place: int) -> list[Record]:
     """What was refused after that place: host, port and why."""
     try:
         with (folder / "refused.ndjson").open("rb") as file:
@@ -157,8 +160,8 @@ def refused_since(folder: Path, place: int) -> list[dict[str, Any]]:
     return found
 
 
-def asked(policy: Policy, home: Home, environment: Mapping[str, str]) -> dict[str, Any]:
-    """What a session's proxy is asked to be; Any: it becomes JSON."""
+def asked(policy: Policy, home: Home, environment: Mapping[str, str]) -> Record:
+    """What a session's proxy is asked to be."""
     return {
         "allowed": list(policy.domains),
         "denied": list(policy.denied_domains),
@@ -167,7 +170,7 @@ def asked(policy: Policy, home: Home, environment: Mapping[str, str]) -> dict[st
     }
 
 
-def upstream_of(environment: Mapping[str, str]) -> list[Any] | None:
+def upstream_of(environment: Mapping[str, str]) -> list[str | int] | None:
     """Host, port and credentials of the person's own proxy."""
     named = next((environment[name] for name in ("HTTPS_PROXY", "https_proxy") if environment.get(name)), "")
     parts = urlsplit(named if "://" in named else f"http://{named}")

@@ -94,7 +94,7 @@ class Proxy:
         self.allowed: list[str] = asked["allowed"]
         self.denied: list[str] = asked["denied"]
         self.engine = Path(asked["engine"])
-        self.upstream: list[Any] | None = asked["upstream"]
+        self.upstream: list[str | int] | None = asked["upstream"]
         self.asked = asked
         self.last_use = time.monotonic()
         self.lock = threading.Lock()
@@ -210,7 +210,7 @@ class Proxy:
     def dial_through(self, host: str, port: int) -> socket.socket:
         """The same by the person's own proxy."""
         name, number, authorization = self.upstream or ("", 0, "")
-        outside = socket.create_connection((name, number), DIAL)
+        outside = socket.create_connection((str(name), int(number)), DIAL)
         header = f"Proxy-Authorization: Basic {authorization}\r\n" if authorization else ""
         outside.sendall(f"CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n{header}\r\n".encode())
         head = b""
