@@ -143,7 +143,7 @@ async def stored(told: Told, verdict: Verdict, ended: Ended, answer: Answer | No
         hooks=tuple(told.hooks),
         updated_input=at.updated_input,
     )
-    done = _done({"cwd": outcome.cwd, "cost": told.cost}, body, await _put(told.world, body))
+    done = _done({"cwd": outcome.cwd, "cost": told.cost + outcome.cost}, body, await _put(told.world, body))
     if at.tool is not None and at.tool.repeat != Repeat.SAFE:
         at.record.write_outcome(
             {"outcome": done.outcome, "status": done.status.value, "cwd": done.cwd, "cost": done.cost}

@@ -123,7 +123,7 @@ async def _answered(call: Call, given: Input, page: WebPage, facts: dict[str, Js
     cut = f", of its first {READ_BY_SMALL:,} characters" if len(page.text) > READ_BY_SMALL else ""
     note = f"[Answered from the page by {question.model}{cut}; without a prompt the page itself is shown]"
     told = f"{_head(page)}\n{note}\n{_WARNING}\n\n{answer.text}"
-    return ToolOutcome(content=(Text(text=told),), data={**facts, "asked": asked})
+    return ToolOutcome(content=(Text(text=told),), data={**facts, "asked": asked}, cost=answer.cost or 0)
 
 
 def _head(page: WebPage) -> str:

@@ -81,6 +81,8 @@ class ToolOutcome(Contract):
     """Folder in which the next command starts, when it changed."""
     data: dict[str, JsonValue] = {}
     """Facts for audit and screen: exit code, line counts, the to-do list."""
+    cost: int = 0
+    """Micro-dollars that the tool spent itself, as far as prices are known."""
     directives: tuple[Directive, ...] = ()
     """What it asks of the workflow."""
 
