@@ -92,15 +92,18 @@ def _why(path: str, policy: Policy) -> str:
         return ""
     if kind == Kind.STAND_IN or _is_own(path, policy):
         return _OWN.format(path)
+    if any(path == gone or path.startswith(f"{gone}/") for gone in policy.absent):
+        return f"[sandbox denial: {path} is open by the settings, but only what exists can be opened: make it first]"
+    first = "" if os.path.lexists(path) else " Only what exists can be opened: make it first, or name its folder."
     if kind == Kind.HIDDEN:
         return (
             f"[sandbox denial: {path} is hidden from commands. A person may show it: "
-            f'"sandbox": {{"filesystem": {{"allowRead": ["{path}"]}}}}, or "allowWrite".]'
+            f'"sandbox": {{"filesystem": {{"allowRead": ["{path}"]}}}}, or "allowWrite".{first}]'
         )
     if not path.startswith(("/dev/", "/proc/", "/sys/")):
         return (
             f"[sandbox denial: {path} may not be changed by commands. A person may allow it: "
-            f'"sandbox": {{"filesystem": {{"allowWrite": ["{path}"]}}}}.]'
+            f'"sandbox": {{"filesystem": {{"allowWrite": ["{path}"]}}}}.{first}]'
         )
     return ""
 

@@ -67,6 +67,8 @@ class Policy:
     places: tuple[Place, ...]
     """Shallow ones first; a later one of the same path wins."""
     has_unix_sockets: bool = False
+    absent: tuple[str, ...] = ()
+    """What the settings open and is not there: only what exists can be opened."""
     domains: tuple[str, ...] = ()
     denied_domains: tuple[str, ...] = ()
 
@@ -86,7 +88,7 @@ class Policy:
 def policy_from(record: Mapping[str, Any]) -> Policy:  # Any: what `as_record` became on disk
     """The policy that was kept."""
     places = tuple(Place(**{**place, "kind": Kind(place["kind"])}) for place in record["places"])
-    lists = {name: tuple(record[name]) for name in ("domains", "denied_domains")}
+    lists = {name: tuple(record[name]) for name in ("absent", "domains", "denied_domains")}
     return Policy(**{**record, **lists, "places": places})
 
 
@@ -103,6 +105,7 @@ def make_policy(settings: SandboxSettings, where: Surroundings, environment: Map
         user=str(where.user),
         temporary=str(where.temporary),
         places=tuple(sorted(plan.places.values(), key=lambda place: (place.path.count("/"), place.path))),
+        absent=tuple(plan.absent),
         has_unix_sockets=bool(network.allow_unix_sockets) or network.allow_all_unix_sockets,
         domains=network.allowed_domains,
         denied_domains=network.denied_domains,
@@ -116,6 +119,7 @@ class _Plan:
         self.settings = settings
         self.where = where
         self.places: dict[str, Place] = {}
+        self.absent: list[str] = []
 
     def add(self, kind: Kind, *paths: Path) -> None:
         for path in paths:
@@ -147,9 +151,10 @@ class _Plan:
     def open_what_is_asked(self) -> None:
         """The workspace and what the settings allow."""
         rules = self.settings.filesystem
-        self.add(Kind.READ, *self.named(rules.allow_read))
-        self.add(Kind.WRITE, *self.named(rules.allow_write))
-        self.add(Kind.WRITE, *self.named(self.settings.network.allow_unix_sockets))
+        read, write = self.named(rules.allow_read), self.named(rules.allow_write)
+        self.add(Kind.READ, *read)
+        self.add(Kind.WRITE, *write, *self.named(self.settings.network.allow_unix_sockets))
+        self.absent = [str(path) for path in (*read, *write) if not path.exists()]
         workspace, user = self.where.workspace, self.where.user
         if workspace == Path("/"):
             return

@@ -1,5 +1,7 @@
 """What was refused is told with its path or host and the setting that allows it."""
 
+from dataclasses import replace
+
 import pytest
 
 from activities.safety.sandbox.denials import refused_hosts, refused_paths
@@ -36,8 +38,15 @@ def told(output: str) -> str:
 def test_a_path_outside_is_told_with_the_setting_that_allows_it(output: str) -> None:
     assert told(output) == (
         "[sandbox denial: /usr/x may not be changed by commands. A person may allow it: "
-        '"sandbox": {"filesystem": {"allowWrite": ["/usr/x"]}}.]'
+        '"sandbox": {"filesystem": {"allowWrite": ["/usr/x"]}}. '
+        "Only what exists can be opened: make it first, or name its folder.]"
     )
+
+
+def test_what_the_settings_open_and_is_not_there_is_told_as_that() -> None:
+    policy = replace(POLICY, absent=("/srv/data",))
+    (line,) = refused_paths(b"touch: cannot touch '/srv/data/x': Read-only file system", policy, "/")
+    assert "open by the settings, but only what exists" in line
 
 
 def test_a_hidden_path_names_both_settings() -> None:
