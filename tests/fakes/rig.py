@@ -26,7 +26,7 @@ from worker.person_key import person_key
 from worker.rehearsal.scenario import Scenario
 from worker.rehearsal.server import Rehearsal, rehearse
 from workflows.contracts.ids import SHARED_QUEUE, TASK_TIMEOUT, session_workflow
-from workflows.contracts.permissions import Answer, Mode, answer_bytes, signed_bytes
+from workflows.contracts.permissions import Answer, Approval, Chosen, Mode, answer_bytes, signed_bytes
 from workflows.contracts.session import Close, Interrupt, Prompt, SessionInput, SessionResult, Snapshot, Submit, Taken
 from workflows.contracts.settings import SessionSettings, Thresholds
 from workflows.contracts.transcript import OutcomeBody, canonical
@@ -84,6 +84,22 @@ class Talk:
         """A signed answer to an open question."""
         unsigned = Answer(
             request=secrets.token_hex(8), approval=approval, digest=digest, allow=allow, text=text, by="tester"
+        )
+        signature = person_key(self.rig.home).sign(answer_bytes(self.session, unsigned)).hex()
+        given = unsigned.model_copy(update={"signature": signature})
+        return await self.handle.execute_update(SessionWorkflow.answer, given)
+
+    async def choose(self, asked: Approval, *chosen: Chosen, mode: Mode | None = None) -> Taken:
+        """A signed yes to what a question shows, with what was chosen."""
+        unsigned = Answer(
+            request=secrets.token_hex(8),
+            approval=asked.id,
+            digest=asked.digest,
+            allow=True,
+            by="tester",
+            content=asked.content,
+            chosen=chosen,
+            mode=mode,
         )
         signature = person_key(self.rig.home).sign(answer_bytes(self.session, unsigned)).hex()
         given = unsigned.model_copy(update={"signature": signature})

@@ -5,10 +5,7 @@ give it a new name in KINDS; `python -m tests.replay.record NAME …` records ju
 """
 
 import asyncio
-import gzip
 import io
-import json
-import re
 import shutil
 import sys
 import tempfile
@@ -19,13 +16,15 @@ from pathlib import Path
 from typing import Any
 
 from PIL import Image as Picture
-from temporalio.client import Client, WorkflowFailureError, WorkflowHandle
+from temporalio.client import WorkflowFailureError, WorkflowHandle
 from temporalio.exceptions import ApplicationError
 
 from activities.stores.home import Home
 from tests.fakes.rig import Rig, Talk, Told, played, rig
 from tests.fakes.stand_ins import Stand, bare_engine, failing
 from tests.fakes.waiting import eventually_async
+from tests.replay.asking import ASKING
+from tests.replay.kept import HISTORIES, keep
 from workflows.contracts.errors import FailureKind
 from workflows.contracts.extensions import HookEvent, HookKind, HookRule
 from workflows.contracts.model import MOST_CALLS, CallRef
@@ -34,8 +33,6 @@ from workflows.contracts.session import ArchiveRequest, SessionResult, SetMode, 
 from workflows.contracts.settings import Thresholds
 from workflows.contracts.tools import EndRequest, ToolRequest
 from workflows.session import SessionWorkflow
-
-HISTORIES = Path(__file__).parent / "histories"
 
 Handle = WorkflowHandle[SessionWorkflow, SessionResult]
 Play = Callable[[Rig, Path], Awaitable[Talk]]
@@ -301,6 +298,7 @@ KINDS: dict[str, Play] = {
     "cancel": _cancel,
     "no-host": _no_host,
     "killed": _killed,
+    **ASKING,
 }
 """Every path that a session can take so far."""
 
@@ -314,38 +312,16 @@ async def record(names: list[str]) -> None:
                 for name in played_on_rig:
                     box = root / name
                     box.mkdir()
-                    await _keep(engine.client, (await KINDS[name](engine, box)).handle, name)
+                    await keep(engine.client, (await KINDS[name](engine, box)).handle, name)
         if staged := [name for name in names if name in STAGED]:
             home = Home(root / "bare")
             async with bare_engine(home) as client:
                 for name in staged:
                     stand = Stand(client, home)
                     async with stand.shared():
-                        await _keep(client, await STAGED[name](stand), name)
+                        await keep(client, await STAGED[name](stand), name)
     finally:
         shutil.rmtree(root, ignore_errors=True)
-
-
-async def _keep(client: Client, played: Handle, name: str) -> None:
-    run, number = played.first_execution_run_id or "", 0
-    while run:
-        number += 1
-        history = await client.get_workflow_handle(played.id, run_id=run).fetch_history()
-        told = _cleaned(json.loads(history.to_json()))
-        path = HISTORIES / f"{name}-{number}.json.gz"
-        path.write_bytes(gzip.compress(json.dumps(told, separators=(",", ":")).encode(), mtime=0))
-        last = told["events"][-1].get("workflowExecutionContinuedAsNewEventAttributes", {})
-        print(f"{path.name}: {len(told['events'])} events, {path.stat().st_size} bytes")
-        run = last.get("newExecutionRunId", "")
-
-
-def _cleaned(value: Any) -> Any:  # Any: JSON
-    """Without what tells of the machine that it was recorded on; nothing of it is replayed."""
-    if isinstance(value, dict):
-        return {name: _cleaned(each) for name, each in value.items() if name != "stackTrace"}
-    if isinstance(value, list):
-        return [_cleaned(each) for each in value]
-    return re.sub(r"^[0-9a-f-]+@.*", "worker", value) if isinstance(value, str) else value
 
 
 if __name__ == "__main__":

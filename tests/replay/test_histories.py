@@ -7,7 +7,8 @@ import pytest
 from temporalio.client import WorkflowHistory
 from temporalio.worker import Replayer
 
-from tests.replay.record import HISTORIES, KINDS, STAGED
+from tests.replay.kept import HISTORIES
+from tests.replay.record import KINDS, STAGED
 from worker.assemble import workflow_runner
 from worker.connection import CONVERTER
 from workflows.catalog import WORKFLOWS

@@ -1,0 +1,78 @@
+"""Sessions to record that ask a person, plan, and work in the background."""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from tests.fakes.command_line import bash as call
+from tests.fakes.rig import Rig, Talk, Told, played
+from workflows.contracts.permissions import Chosen, Mode
+from workflows.contracts.session import Snapshot
+from workflows.contracts.settings import Thresholds
+
+
+def bash(command: str) -> Told:
+    """One call of Bash."""
+    (only,) = call(command)["content"]
+    return dict(only)
+
+
+def asks(snapshot: Snapshot) -> bool:
+    """Whether a question is open."""
+    return bool(snapshot.approvals)
+
+
+async def _question(rig: Rig, box: Path) -> Talk:
+    options = [{"label": "one"}, {"label": "two"}]
+    ask = {"tool": "AskUserQuestion", "input": {"questions": [{"question": "Which?", "options": options}]}}
+    async with played({"replies": [{"content": [ask]}, "Done."]}) as model:
+        talk = await rig.start(model, cwd=box)
+        (asked,) = (await talk.when(asks)).approvals
+        await talk.choose(asked, Chosen(options=(2,)))
+        await talk.result()
+        return talk
+
+
+async def _plan(rig: Rig, box: Path) -> Talk:
+    rig.home.plan("planned").write_text("# Plan")
+    replies = [{"content": [{"tool": "ExitPlanMode", "input": {}}]}, {"content": [bash("echo one")]}, "Done."]
+    async with played({"replies": replies}) as model:
+        talk = await rig.start(model, cwd=box, mode=Mode.PLAN, session="planned")
+        (asked,) = (await talk.when(asks)).approvals
+        await talk.choose(asked, mode=Mode.BYPASS)
+        await talk.result()
+        return talk
+
+
+async def _background(rig: Rig, box: Path) -> Talk:
+    """One task ends inside the turn, one wakes the session, one ends with it."""
+    starts = [
+        {"tool": "Bash", "input": {"command": f"sleep {seconds}", "run_in_background": True}} for seconds in (0, 4, 300)
+    ]
+    replies = [{"content": starts}, {"content": [bash("sleep 1")]}, "They run.", "One is done."]
+    async with played({"replies": replies}) as model:
+        talk = await rig.start(model, cwd=box, once=False)
+        await talk.when(lambda snapshot: snapshot.state.turns == 2 and snapshot.phase == "idle", 60)
+        await talk.close("enough")
+        await talk.result()
+        return talk
+
+
+async def _monitor(rig: Rig, box: Path) -> Talk:
+    """Lines come while the session rolls over."""
+    watch = {"tool": "Monitor", "input": {"command": "echo a; sleep 15; echo b; sleep 300", "description": "letters"}}
+    calls = {"content": [bash("sleep 0.5")], "repeat": 6}
+    async with played({"replies": [{"content": [watch]}, calls], "fallback": "Noted."}) as model:
+        talk = await rig.start(model, cwd=box, once=False, thresholds=Thresholds(roll_events=30))
+        await talk.when(lambda snapshot: snapshot.state.turns == 2 and snapshot.phase == "idle", 60)
+        await talk.close("enough")
+        await talk.result()
+        return talk
+
+
+ASKING: dict[str, Callable[[Rig, Path], Awaitable[Talk]]] = {
+    "question": _question,
+    "plan": _plan,
+    "background": _background,
+    "monitor": _monitor,
+}
+"""Each by the name of its histories."""
