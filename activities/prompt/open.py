@@ -54,6 +54,7 @@ async def open_session(world: World, request: OpenRequest, tools: tuple[ToolSpec
     )
     older = await taken_up(world, request)
     digest = await world.store.put(canonical(older.as_context(context).model_dump(mode="json")))
+    held = await sandbox_told(world, settings.sandbox)
     notice = NoticeBody(
         what=older.what,
         text=older.text,
@@ -65,7 +66,7 @@ async def open_session(world: World, request: OpenRequest, tools: tuple[ToolSpec
             "host": request.host,
             "store": request.store,
             "public_key": request.public_key,
-            "sandbox": await sandbox_told(world, settings.sandbox),
+            "sandbox": held,
             **told(files),
             "hooks": [f"{rule.event}: {rule.label} ({rule.source})" for rule in hooks[:_TOLD]],
             "hook_problems": [problem[:300] for problem in problems[:_TOLD]],
@@ -81,6 +82,7 @@ async def open_session(world: World, request: OpenRequest, tools: tuple[ToolSpec
             model=settings.model,
             mode=settings.mode.value,
             tools=tuple(tool.name for tool in context.tools),
+            sandbox=held.split(":", maxsplit=1)[0],
         ),
     )
     for problem in problems[:_TOLD]:

@@ -13,7 +13,7 @@ SPINNER = "|/-\\"
 def status_rows(screen: Screen, now: float, width: int, theme: Theme) -> list[str]:
     """All facts that are always visible, in as few rows as hold them."""
     facts = [f"{_spinner(screen, now)} {screen.phase}", f"waits for {waits_for(screen, now)}", age(screen, now)]
-    facts += [place(screen), tokens(screen.totals), cost(screen.totals)]
+    facts += [sandbox(screen), place(screen), tokens(screen.totals), cost(screen.totals)]
     facts += [f"{screen.damaged} damaged lines"] if screen.damaged else []
     return [theme.paint("status", row) for row in _packed([fact for fact in facts if fact], width)]
 
@@ -74,6 +74,11 @@ def age(screen: Screen, now: float) -> str:
 def place(screen: Screen) -> str:
     """Which turn and exchange this is."""
     return f"turn {screen.turn}, exchange {screen.exchange}" if screen.turn else ""
+
+
+def sandbox(screen: Screen) -> str:
+    """What holds the commands, whatever it is."""
+    return f"sandbox {one_line(screen.sandbox)}" if screen.sandbox else ""
 
 
 def tokens(totals: Totals) -> str:

@@ -96,6 +96,8 @@ class Screen:
     cwd: str = ""
     model: str = ""
     mode: str = ""
+    sandbox: str = ""
+    """What holds its commands; empty while nobody said."""
     turn: int = 0
     exchange: int = 0
     attempt: int = 0

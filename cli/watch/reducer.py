@@ -54,7 +54,8 @@ def reduce(screen: Screen, event: Event) -> Screen:
 def _reduced(screen: Screen, event: Event) -> Screen:  # noqa: C901, PLR0911, PLR0912  one arm a kind
     match event:
         case SessionOpened():
-            return replace(screen, session=event.session, cwd=event.cwd, model=event.model, mode=event.mode)
+            opened = replace(screen, session=event.session, cwd=event.cwd, model=event.model, mode=event.mode)
+            return replace(opened, sandbox=event.sandbox)
         case TurnStarted():
             return _turn_started(screen, event)
         case ExchangeStarted():

@@ -27,6 +27,8 @@ class SessionOpened(Happened):
     model: str
     mode: str
     tools: tuple[str, ...] = ()
+    sandbox: str = ""
+    """What holds its commands: full, landlock, seccomp only, none, off."""
 
 
 class TurnStarted(Happened):
