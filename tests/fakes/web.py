@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -53,13 +53,12 @@ def site(**pages: Served) -> Iterator[Site]:
                 self.send_header("Location", page.location)
             if not page.endless:
                 self.send_header("Content-Length", str(len(page.body)))
-            self.end_headers()
-            self.wfile.write(page.body)
-            try:
+            # Whoever asked may have left.
+            with suppress(OSError):
+                self.end_headers()
+                self.wfile.write(page.body)
                 while page.endless:
                     served.sent += self.wfile.write(b"x" * 65_536)
-            except OSError:
-                return
 
         def log_message(self, *_words: object) -> None:
             return
