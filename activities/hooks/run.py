@@ -72,18 +72,18 @@ async def _answered(place: HookPlace, rule: HookRule, given: bytes) -> Answered:
     if rule.is_async and rule.kind == HookKind.COMMAND:
         await asyncio.to_thread(note_beside, place, rule)
         why = await start_beside(place, rule, given)
-        return _failed(rule, Ended(failure="crash" if why else "", text=why)) if why else _beside(rule)
+        return _failed(place, rule, Ended(failure="crash" if why else "", text=why)) if why else _beside(place, rule)
     ended = await _ended(place, rule, given)
     if ended.answer is not None:
         answer = _masked(place, ended.answer)
-        return Answered(_record(rule, ended, answer), answer)
+        return Answered(_record(place, rule, ended, answer), answer)
     if ended.said is None:
-        return _failed(rule, replace(ended, text=place.world.masker(place.session).text(ended.text)))
+        return _failed(place, rule, replace(ended, text=place.world.masker(place.session).text(ended.text)))
     try:
         answer = _masked(place, answer_of(rule.event, ended.said))
     except BadAnswer as error:
-        return _failed(rule, Ended(None, "bad_answer", str(error), ended.exit, ended.seconds, ended.crash))
-    return Answered(_record(rule, ended, answer), answer)
+        return _failed(place, rule, Ended(None, "bad_answer", str(error), ended.exit, ended.seconds, ended.crash))
+    return Answered(_record(place, rule, ended, answer), answer)
 
 
 def _masked(place: HookPlace, answer: HookAnswer) -> HookAnswer:
@@ -116,11 +116,11 @@ async def _ended(place: HookPlace, rule: HookRule, given: bytes) -> Ended:
             return Ended(failure="unsupported", text=f"hooks of the type {rule.kind.value} cannot run yet")
 
 
-def _beside(rule: HookRule) -> Answered:
-    return Answered(_record(rule, Ended(text="runs beside the work"), HookAnswer()), HookAnswer())
+def _beside(place: HookPlace, rule: HookRule) -> Answered:
+    return Answered(_record(place, rule, Ended(text="runs beside the work"), HookAnswer()), HookAnswer())
 
 
-def _failed(rule: HookRule, ended: Ended) -> Answered:
+def _failed(place: HookPlace, rule: HookRule, ended: Ended) -> Answered:
     """A hook that said nothing that counts: at a guard that is a no."""
     if not facts_of(rule.event).guards or rule.is_async:
         answer = HookAnswer(message=f"hook {rule.label} failed: {ended.text}")
@@ -128,15 +128,15 @@ def _failed(rule: HookRule, ended: Ended) -> Answered:
         reason = f"it failed ({ended.text}), and a guard that fails refuses"
         is_call = rule.event == HookEvent.PRE_TOOL_USE
         answer = HookAnswer(decision=Decision.DENY if is_call else None, blocks=not is_call, reason=reason)
-    return Answered(_record(rule, ended, answer), answer)
+    return Answered(_record(place, rule, ended, answer), answer)
 
 
-def _record(rule: HookRule, ended: Ended, answer: HookAnswer) -> HookRecord:
+def _record(place: HookPlace, rule: HookRule, ended: Ended, answer: HookAnswer) -> HookRecord:
     decided = answer.decision.value if answer.decision else "block" if answer.blocks else ""
     words = answer.stop_reason or answer.reason or answer.message or ended.text
     return HookRecord(
         event=rule.event,
-        hook=clean(rule.label),
+        hook=clean(place.world.masker(place.session).text(rule.label)),
         kind=rule.kind.value,
         source=rule.source,
         decision="stop" if answer.stops else decided,

@@ -366,12 +366,14 @@ async def test_an_async_hook_runs_beside_the_call_and_decides_nothing(tmp_path: 
 
 
 async def test_what_an_async_hook_says_at_its_end_is_told_with_the_next_call_and_once(tmp_path: Path) -> None:
-    waking = hook("sleep 0.1; echo 'tests fail' >&2; exit 2", matcher="Write", is_async=True, wakes=True)
-    silent = hook("echo unheard >&2; exit 2", matcher="Write", is_async=True)
+    late = "while [ ! -e go ]; do sleep 0.02; done;"
+    waking = hook(f"{late} echo 'tests fail' >&2; exit 2", matcher="Write", is_async=True, wakes=True)
+    silent = hook(f"{late} echo unheard >&2; exit 2", matcher="Write", is_async=True)
     stage = staged(tmp_path, waking, silent)
     _, body = await stage.run(use("Write", **WRITE))
     assert "tests fail" not in text(body)
     (record,) = stage.world.journal.calls("s1")
+    (stage.workspace / "go").touch()
     await eventually_async(lambda: len([*record.path.glob("hooks/*/status")]) == 2)
     _, body = await stage.run(use("Bash", command="echo next"), exchange=2)
     assert "which ran beside the work] tests fail" in text(body)
