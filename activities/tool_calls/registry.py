@@ -5,7 +5,9 @@ from activities.tools.ask_user import AskUserQuestion
 from activities.tools.bash import Bash
 from activities.tools.edit import Edit
 from activities.tools.enter_plan import EnterPlanMode
+from activities.tools.enter_worktree import EnterWorktree
 from activities.tools.exit_plan import ExitPlanMode
+from activities.tools.exit_worktree import ExitWorktree
 from activities.tools.glob import Glob
 from activities.tools.grep import Grep
 from activities.tools.monitor import Monitor
@@ -24,7 +26,9 @@ TOOLS: tuple[AnyTool, ...] = (
     Bash(),
     Edit(),
     EnterPlanMode(),
+    EnterWorktree(),
     ExitPlanMode(),
+    ExitWorktree(),
     Glob(),
     Grep(),
     Monitor(),

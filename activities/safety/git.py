@@ -1,0 +1,76 @@
+"""Run git outside the sandbox, in a way that lets no repository run code of its own."""
+
+import asyncio
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from workflows.contracts.errors import ToolError
+
+LIMIT_S = 120.0
+_QUIET = ("core.hooksPath=/dev/null", "core.fsmonitor=false", "core.sshCommand=false", "protocol.allow=never")
+"""Hooks, watchers and transports are programs that a repository's settings may name."""
+_KEPT = ("PATH", "HOME", "LANG", "TMPDIR", "XDG_CONFIG_HOME")
+_PROGRAMS = ("smudge", "clean", "process")
+
+
+@dataclass(frozen=True)
+class Git:
+    """What one call of git gave."""
+
+    code: int
+    out: str
+    error: str
+
+    @property
+    def why(self) -> str:
+        """Its last line of complaint."""
+        return next((line for line in reversed(self.error.splitlines()) if line.strip()), f"exit code {self.code}")
+
+
+async def git(folder: Path, environment: Mapping[str, str], *words: str) -> Git:
+    """Run git in a folder, with the filters that its repository names switched off. Raises ToolError without git."""
+    listed = await _run(
+        folder, environment, ("config", "--local", "--includes", "--name-only", "--get-regexp", r"^filter\.")
+    )
+    names = {
+        name.rpartition(".")[0]
+        for name in listed.out.splitlines()
+        if name.rpartition(".")[2] in (*_PROGRAMS, "required")
+    }
+    off = [f"{name}.{part}=" for name in sorted(names) for part in _PROGRAMS]
+    off += [f"{name}.required=false" for name in sorted(names)]
+    return await _run(folder, environment, words, off)
+
+
+async def _run(
+    folder: Path, environment: Mapping[str, str], words: tuple[str, ...], settings: list[str] | None = None
+) -> Git:
+    options = [word for setting in (*_QUIET, *(settings or ())) for word in ("-c", setting)]
+    calm = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
+    try:
+        process = await asyncio.create_subprocess_exec(
+            "git",
+            *options,
+            *words,
+            cwd=folder,
+            env={name: environment[name] for name in _KEPT if name in environment} | calm,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+    except OSError as error:
+        raise ToolError(f"git could not be run in {folder}: {error.strerror or error}.") from error
+    try:
+        async with asyncio.timeout(LIMIT_S):
+            out, said = await process.communicate()
+    except TimeoutError as error:
+        raise ToolError(f"git {words[0]} took over {LIMIT_S:g} s and was ended.") from error
+    finally:
+        if process.returncode is None:
+            with suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+    return Git(process.returncode or 0, os.fsdecode(out), said.decode("utf-8", "replace"))
