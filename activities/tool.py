@@ -48,6 +48,8 @@ class Call:
     attempt: int = 1
     is_repeat: bool = False
     """An earlier attempt wrote its intent and no outcome."""
+    is_proved: bool = False
+    """It runs because it was proved to read only: git is told to run nothing else."""
     mode: Mode = Mode.DEFAULT
     """The session's mode."""
     own_folder: Path | None = None

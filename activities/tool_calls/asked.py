@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from activities.safety.bash.judge import judge
 from activities.safety.bash.setting import Setting
+from activities.safety.git_trust import is_git_trusted
 from activities.safety.paths import is_inside, is_plan, real
 from activities.safety.sandbox.hold import is_contained
 from activities.safety.session_rules import session_rules
@@ -69,6 +70,7 @@ class Standpoint:
             cwd=str(self.cwd),
             own_home=str(self.places.home.root),
             has_files=True,
+            is_git_trusted=is_git_trusted(self.cwd),
             extra_folders=policy.additional_directories,
         )
 

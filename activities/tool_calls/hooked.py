@@ -4,7 +4,7 @@ import asyncio
 import logging
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import JsonValue, ValidationError
@@ -49,6 +49,10 @@ class CallHooks:
     request: ToolRequest
     call: Call
     tool: AnyTool
+
+    def allowed(self, verdict: Verdict) -> "CallHooks":
+        """The same around a call that runs by this verdict."""
+        return replace(self, call=replace(self.call, is_proved=verdict.by == "proof"))
 
     async def before(self, given: ToolInput, *, has_begun: bool) -> HookResult:
         """What the hooks before the call say, or said when it was tried before. Raises HooksCancelled."""

@@ -100,7 +100,9 @@ async def _decided(told: Told, request: ToolRequest, hooks: CallHooks, given: To
     hooks = replace(hooks, call=call)
     if begun is not None:
         # It was allowed and may have had its effect: what became of it is told, whatever would be decided now.
-        return await stored(told, begun.verdict, await _run_once(told, hooks, given), begun.answer)
+        return await stored(
+            told, begun.verdict, await _run_once(told, hooks.allowed(begun.verdict), given), begun.answer
+        )
     verdict = await opinions.verdict(call, given, answer, verdict_of(said))
     told.facts |= opinions.facts
     if answer is not None:
@@ -119,7 +121,7 @@ async def _decided(told: Told, request: ToolRequest, hooks: CallHooks, given: To
         return await stored(told, verdict, Ended(denied(verdict, more), ""), answer)
     if tool.repeat != Repeat.SAFE and not call.is_repeat:
         at.begin(request, Begun(verdict=verdict, answer=answer), told.world.engine)
-    return await stored(told, verdict, await _run_once(told, hooks, given), answer)
+    return await stored(told, verdict, await _run_once(told, hooks.allowed(verdict), given), answer)
 
 
 def _updated(told: Told, said: HookResult, given: ToolInput) -> ToolInput:

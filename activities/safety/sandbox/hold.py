@@ -13,6 +13,7 @@ from typing import Any
 
 from activities.processes.command import CommandEnd, CommandSpec, shell
 from activities.processes.output import read_tail
+from activities.safety.environment import READS, reading_only
 from activities.safety.sandbox import confinements, denials, git_guard, network, probe
 from activities.safety.sandbox.policy import Kind, Policy, Surroundings, make_policy, policy_from
 from activities.safety.sandbox.variables import held_environment
@@ -170,6 +171,7 @@ def _confined(held: Hold, policy: Policy, stack: ExitStack) -> CommandSpec:
         caches if is_full else str(ground.where.caches),
         has_proxy=joined is not None,
     )
+    environment |= reading_only() if READS in spec.environment else {}
     return replace(spec, environment=environment, sandbox=confinements.confined(tier.number, policy, spec.cwd, joined))
 
 

@@ -51,3 +51,16 @@ def test_the_persons_own_environment_is_what_the_command_gets(tmp_path: Path) ->
 def test_no_program_waits_for_a_terminal(tmp_path: Path) -> None:
     seen = command_environment(call_in(tmp_path, PAGER="less", TERM="xterm"))
     assert (seen["PAGER"], seen["GIT_TERMINAL_PROMPT"], seen["TERM"]) == ("cat", "0", "dumb")
+
+
+def test_where_a_command_only_reads_git_runs_no_program_of_anybodys(tmp_path: Path) -> None:
+    call = call_in(
+        tmp_path, GIT_CONFIG_COUNT="1", GIT_CONFIG_KEY_0="core.pager", GIT_SSH_COMMAND="sh x", GIT_TRACE="/f"
+    )
+    assert command_environment(call)["GIT_SSH_COMMAND"] == "sh x"
+    seen = command_environment(replace(call, is_proved=True))
+    told = {seen[f"GIT_CONFIG_KEY_{n}"]: seen[f"GIT_CONFIG_VALUE_{n}"] for n in range(int(seen["GIT_CONFIG_COUNT"]))}
+    assert told["core.hooksPath"] == "/dev/null"
+    assert told["safe.bareRepository"] == "explicit"
+    assert seen["GIT_OPTIONAL_LOCKS"] == "0"
+    assert not {"GIT_SSH_COMMAND", "GIT_TRACE"} & seen.keys()

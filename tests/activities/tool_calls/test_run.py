@@ -1,6 +1,7 @@
 """A call is vetted, run once however often it is tried, and always gives an outcome."""
 
 import asyncio
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -286,3 +287,15 @@ async def test_a_call_that_the_chain_does_not_hold_is_an_error_of_the_chain(stag
         await stage.again(entry="e" * 64)
     with pytest.raises(ChainError):
         await stage.again(context=await stage.world.store.put(b"{}"))
+
+
+async def test_git_that_only_reads_runs_without_the_programs_of_a_repository(stage: Stage) -> None:
+    subprocess.run(["git", "init", "-q", str(stage.workspace)], check=True, timeout=20, capture_output=True)
+    _, body = await stage.run(use("Bash", command="git status --short"), mode=Mode.DEFAULT)
+    assert (body.verdict.by, body.status) == ("proof", CallStatus.OK)
+    _, body = await stage.run(use("Bash", command="git config --get core.hooksPath"), mode=Mode.DEFAULT, exchange=2)
+    assert "/dev/null" in text(body)
+    config = stage.workspace / ".git/config"
+    config.write_text(f"{config.read_text()}[core]\n\tfsmonitor = ./x\n")
+    done = await run_tool(stage.world, stage.request(mode=Mode.DEFAULT, exchange=3))
+    assert done.status == CallStatus.NEEDS_APPROVAL
