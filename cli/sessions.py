@@ -74,7 +74,9 @@ class Sessions:
         }  # fmt: skip
         request = given.prompts[0].request if given.prompts else given.session
         attributes: dict[str, str | float] = dict(
-            zip(ATTRIBUTES, ("running", given.cwd[:500], title, 0.0), strict=True) if given.has_attributes else ()
+            zip(ATTRIBUTES, ("idle" if given.start else "running", given.cwd[:500], title, 0.0), strict=True)
+            if given.has_attributes
+            else ()
         )
         start = Start(
             workflow=session_workflow(given.session),

@@ -60,7 +60,7 @@ class SessionWorkflow:
         self._given = given
         self._updates = 0
         self._rolls_from = workflow.info().start_time + _BETWEEN_ROLLS
-        self._told = ("running", 0) if given.state is None else ("", -1)
+        self._told = ("idle" if given.start else "running", 0) if given.state is None else ("", -1)
 
     @workflow.run
     async def run(self, given: SessionInput) -> SessionResult:

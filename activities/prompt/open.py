@@ -2,6 +2,7 @@
 
 import asyncio
 import platform
+from collections.abc import Sequence
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -74,25 +75,28 @@ async def open_session(world: World, request: OpenRequest, tools: tuple[ToolSpec
     )
     head = await world.transcript.append(request.start, request.at, (*older.results, notice))
     note_head(world.home, request.session, head, request.at, older.what)
-    world.publish(
-        request.session,
-        SessionOpened(
-            session=request.session,
-            cwd=str(folder),
-            model=settings.model,
-            mode=settings.mode.value,
-            tools=tuple(tool.name for tool in context.tools),
-            sandbox=held.split(":", maxsplit=1)[0],
-        ),
-    )
-    for problem in problems[:_TOLD]:
-        world.publish(request.session, Notice(what="hook", text=problem[:1_000]))
+    _announce(world, context, problems, held)
     return Opened(
         context=digest,
         head=head,
         hooks=moments_of((*hooks, *settings.hooks)),
         turns=older.turns,
         exchanges=older.exchanges,
+    )
+
+
+def _announce(world: World, context: SessionContext, problems: Sequence[str], held: str) -> None:
+    world.publish(
+        context.session,
+        SessionOpened(
+            session=context.session,
+            cwd=context.cwd,
+            model=context.settings.model,
+            mode=context.settings.mode.value,
+            tools=tuple(tool.name for tool in context.tools),
+            sandbox=held.split(":", maxsplit=1)[0],
+        ),
+        *(Notice(what="hook", text=problem[:1_000]) for problem in problems[:_TOLD]),
     )
 
 

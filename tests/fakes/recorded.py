@@ -176,9 +176,9 @@ async def full_session(store: ObjectStore) -> Recorded:
     await recorded.open()
     edit = ToolUse(id="t", name="Edit", input={"file_path": "/w/a.py"})
     await recorded.ask(edit, prompt="fix it", usage=Usage(input=1, output=2), cost=3)
-    effect = Effect(
-        kind="write", path="/w/a.py", before="b" * 64, after="a" * 64, before_object=await store.put(b"SECRET old file")
-    )
+    # As versions were kept once: in clear, under their own digest.
+    before = await store.put(b"SECRET old file")
+    effect = Effect(kind="write", path="/w/a.py", before=before, after="a" * 64, before_object=before)
     recorded.ran(edit, effects=(effect,), full=await store.put(b"whole result " * 1000))
     look = ToolUse(id="t", name="Read", input={"file_path": "/w/a.png"})
     await recorded.ask(look, usage=Usage(input=4, output=8, cache_read=16, cache_write=32), cost=64)
