@@ -60,11 +60,6 @@ def _version(effect: Effect) -> str:
     return FILE_VERSION if effect.before_object == effect.before else "encrypted file version"
 
 
-def _version(effect: Effect) -> str:
-    """What a file held: in clear it has the file's own digest for a name, and never leaves the machine."""
-    return FILE_VERSION if effect.before_object == effect.before else "encrypted file version"
-
-
 def _images(blocks: Sequence[Block]) -> Iterator[Reference]:
     for block in blocks:
         if isinstance(block, Image | Document):
