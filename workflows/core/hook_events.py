@@ -37,7 +37,7 @@ _FROZEN = "settings and hooks are fixed when a session starts, so there is nothi
 _MCP = EventFacts(target="server", why_not=_LATER.format("MCP servers"))
 
 EVENTS: dict[str, EventFacts] = {
-    HookEvent.SESSION_START: EventFacts("startup", plain_context=True),
+    HookEvent.SESSION_START: EventFacts("startup or fork", plain_context=True),
     HookEvent.USER_PROMPT_SUBMIT: EventFacts(guards=True, plain_context=True, seconds=30.0),
     HookEvent.PRE_TOOL_USE: EventFacts(_TOOL, guards=True, is_tool=True),
     HookEvent.PERMISSION_REQUEST: EventFacts(_TOOL, is_tool=True),

@@ -10,12 +10,13 @@ from workflows.core.turn import MOST_KEPT_GOING
 from workflows.steps.calls import failure_of, nobody_came, start
 from workflows.steps.running import Running, now
 
+_TASKS = 20
 _INTERRUPTED = "the turn was ended before its hooks had judged the prompt"
 
 
 async def session_started(running: Running) -> None:
     """Hooks of the start; what they tell is in the chain before the first prompt."""
-    await _asked(running, HookEvent.SESSION_START, "startup")
+    await _asked(running, HookEvent.SESSION_START, "fork" if running.given.start else "startup")
 
 
 async def prompt_submitted(running: Running) -> None:
@@ -45,7 +46,7 @@ async def keeps_going(running: Running, end: TurnEnd) -> bool:
         if not _has(running, HookEvent.STOP):
             return False
         times = running.turn.kept_going
-        done = await _asked(running, HookEvent.STOP, number=times, facts=_stop_facts(times))
+        done = await _asked(running, HookEvent.STOP, number=times, facts=_stop_facts(running, times))
         if not done.blocked or done.stopped or running.is_stopped() or times >= MOST_KEPT_GOING:
             return False
         running.state = turns.kept_going(running.state, f"[Stop hook] {done.blocked}")
@@ -70,8 +71,9 @@ def _has(running: Running, event: HookEvent) -> bool:
     return event in running.state.hooks
 
 
-def _stop_facts(times: int) -> dict[str, JsonValue]:
-    return {"stop_hook_active": times > 0, "background_tasks": [], "session_crons": []}
+def _stop_facts(running: Running, times: int) -> dict[str, JsonValue]:
+    tasks: list[JsonValue] = [{"id": task.id, "title": task.title} for task in running.state.tasks[:_TASKS]]
+    return {"stop_hook_active": times > 0, "background_tasks": tasks, "session_crons": []}
 
 
 async def _asked(
@@ -116,7 +118,7 @@ def _moment(
         exchange=state.totals.exchanges,
         number=number,
         mode=state.mode,
-        cwd=state.cwd,
+        cwd=state.cwd or state.workspace,
         prompt=turn.prompt if turn else "",
         entry=turn.entry if turn else "",
         outcomes=turns.waiting(turn) if turn and event == HookEvent.POST_TOOL_BATCH else (),
