@@ -12,6 +12,7 @@ from activities.stores.files import read_lines
 from activities.stores.home import Home
 from activities.stores.index import index_path
 from activities.stores.objects import ObjectStore, open_store
+from worker.rewind import Rewinder
 from workflows.contracts.errors import StoreError, UsageError
 from workflows.contracts.ids import is_session_id, session_of
 
@@ -61,7 +62,12 @@ def home_source(home: Home, session: str, env: Mapping[str, str]) -> Source:
         # At one and the same time the index counts, in its own order.
         rows = sorted([*_fed(home, name), *rows], key=lambda row: row[0])
     heads = tuple(dict.fromkeys(head for _at, head in reversed(rows)))
-    return Source(name, open_store(home.store_url(env)), heads, damages=damages)
+    store = open_store(home.store_url(env))
+    notes = tuple(
+        f"{len(done.files)} files were taken back to entry {done.to} at {done.at} by {done.by} (perdure rewind)"
+        for done in Rewinder(home, store, name).rewinds()
+    )
+    return Source(name, store, heads, notes=notes, damages=damages)
 
 
 def _whole_id(home: Home, begun: str) -> str:

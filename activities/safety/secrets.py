@@ -11,6 +11,7 @@ from activities.stores.regular_files import Version, shown
 from activities.stores.text_files import decode, unified
 from activities.tool import AnyTool, Call, ToolInput
 from workflows.contracts.errors import ToolError
+from workflows.contracts.extensions import HookRecord
 from workflows.contracts.messages import Shown, Text, clean
 from workflows.contracts.permissions import Finding, Verdict
 from workflows.contracts.tools import Effect, ToolOutcome
@@ -48,6 +49,12 @@ def masked_verdict(masker: Masker, verdict: Verdict) -> Verdict:
 
 def _masked_finding(masker: Masker, finding: Finding) -> Finding:
     return finding.model_copy(update={"text": masker.text(finding.text)})
+
+
+def masked_record(masker: Masker, record: HookRecord) -> HookRecord:
+    """What a hook did, its words masked."""
+    words = {"text": masker.text(record.text), "told": tuple(map(masker.text, record.told))}
+    return record.model_copy(update=words)
 
 
 def masked_summary(masker: Masker, tool: AnyTool, given: ToolInput) -> str:

@@ -73,6 +73,7 @@ async def told_end(world: World, request: WatchRequest, end: CommandEnd) -> Watc
         "end": end.kind.value,
     }
     notice = await _kept(world, request, "task_ended", text, {**facts, "full": full})
+    await asyncio.to_thread(record.drop_environment)
     return Watched(notice=notice, offset=end.stored_bytes, has_ended=True)
 
 

@@ -8,7 +8,7 @@ from typing import TypedDict
 
 from pydantic import JsonValue
 
-from activities.safety.secrets import masked_outcome, masked_summary, masked_verdict, progress_text
+from activities.safety.secrets import masked_outcome, masked_record, masked_summary, masked_verdict, progress_text
 from activities.stores.journal import Record
 from activities.stores.masking import Masker
 from activities.tool import AnyTool, Call, ToolInput
@@ -140,7 +140,7 @@ async def stored(told: Told, verdict: Verdict, ended: Ended, answer: Answer | No
         started=told.began_at,
         ended=wall_time(),
         directives=outcome.directives,
-        hooks=tuple(told.hooks),
+        hooks=tuple(masked_record(told.masker, record) for record in told.hooks),
         updated_input=at.updated_input,
     )
     done = _done({"cwd": outcome.cwd, "cost": told.cost + outcome.cost}, body, await _put(told.world, body))
