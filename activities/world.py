@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from activities.events import EventLog
+from activities.lsp.servers import LanguageServers
 from activities.processes.spawn import spawn_runner
 from activities.stores.home import MANAGED_SETTINGS, Home, Host
 from activities.stores.journal import Journal
@@ -138,6 +139,9 @@ class World:
     """Open event logs, by session, the one used last at the end."""
     read_files: dict[str, SeenFiles] = field(default_factory=dict)
     """Which files each session has read on this host, the one used last at the end."""
+
+    languages: LanguageServers = field(default_factory=LanguageServers)
+    """The language servers of this worker."""
 
     def publish(self, session: str, *events: Happened) -> None:
         """Tell whoever watches the session. A feed that cannot be written stops no work: the log says so."""

@@ -118,6 +118,7 @@ async def _poll(client: Client, world: World, identity: str, left: list[Abandone
         await stop.wait()
         withdraw(world.home)
         background.cancel()
+        await world.languages.close()
         # The interpreter may hang in threads of the SDK; nothing is owed to anybody any more by then.
         asyncio.get_running_loop().call_later(_LAST_WORD, os._exit, 0)
 

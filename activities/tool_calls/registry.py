@@ -10,6 +10,7 @@ from activities.tools.exit_plan import ExitPlanMode
 from activities.tools.exit_worktree import ExitWorktree
 from activities.tools.glob import Glob
 from activities.tools.grep import Grep
+from activities.tools.lsp import LSP
 from activities.tools.monitor import Monitor
 from activities.tools.multi_edit import MultiEdit
 from activities.tools.notebook_edit import NotebookEdit
@@ -31,6 +32,7 @@ TOOLS: tuple[AnyTool, ...] = (
     ExitWorktree(),
     Glob(),
     Grep(),
+    LSP(),
     Monitor(),
     MultiEdit(),
     NotebookEdit(),

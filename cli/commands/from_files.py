@@ -105,6 +105,7 @@ def with_files(
             "roots": tuple(folder.root for folder in loaded.folders),
             "sandbox": _sandbox(loaded, choices),
             "web": _web(loaded.settings.web),
+            "language_servers": loaded.settings.language_servers,
         }
     )
 

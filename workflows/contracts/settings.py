@@ -81,6 +81,8 @@ class SessionSettings(Contract):
     takes_documents: bool = True
     """The model takes PDFs as they are; else their text is shown."""
     web: WebSettings = WebSettings()
+    language_servers: tuple[str, ...] = ()
+    """Ending of file names and the command of their language server: `.go=gopls serve`."""
     hooks: tuple[HookRule, ...] = ()
     """Hooks of whoever starts the session, beside those of settings files."""
 

@@ -98,6 +98,8 @@ class SettingsFile(_Keys):
     allow_managed_permission_rules_only: bool | None = None
     allowed_http_hook_urls: tuple[str, ...] | None = None
     http_hook_allowed_env_vars: tuple[str, ...] | None = None
+    language_servers: tuple[str, ...] = ()
+    """`.go=gopls serve`: programs that run beside the sandbox, so no folder's without trust."""
 
 
 class ValueState(StrEnum):

@@ -90,6 +90,7 @@ KEYS: dict[str, Key] = {
     "sandbox.network.allowManagedDomainsOnly": _MANAGED,
     "sandbox.environment": Key(Kind.TEXTS),
     "sandbox.tier": Key(Kind.NUMBER),
+    "languageServers": Key(Kind.TEXTS, is_not_shared=True),
     "web.allowPrivateHosts": Key(Kind.TEXTS),
     "web.smallModel": Key(Kind.TEXT),
     "web.searchAllowedDomains": Key(Kind.TEXTS),
