@@ -12,7 +12,7 @@ from activities.tool_calls.registry import TOOLS
 from activities.tool_calls.run import run_tool
 from activities.world import World
 from workflows.contracts import activity_specs as specs
-from workflows.contracts.session import Opened, OpenRequest
+from workflows.contracts.session_steps import Opened, OpenRequest
 
 
 def bindings(models: ModelCalls) -> tuple[AnyBinding, ...]:

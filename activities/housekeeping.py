@@ -2,7 +2,7 @@
 
 from activities.stores.index import note_head
 from activities.world import World
-from workflows.contracts.session import Archived, ArchiveRequest
+from workflows.contracts.session_steps import Archived, ArchiveRequest
 from workflows.contracts.transcript import NoticeBody
 
 

@@ -12,10 +12,8 @@ from workflows.contracts.errors import FailureKind
 from workflows.contracts.ids import COST_ATTRIBUTE, STATE_ATTRIBUTE
 from workflows.contracts.permissions import Answer, answer_bytes, signed_bytes
 from workflows.contracts.session import (
-    ArchiveRequest,
     Close,
     Interrupt,
-    OpenRequest,
     SessionInput,
     SessionResult,
     SetMode,
@@ -26,6 +24,7 @@ from workflows.contracts.session import (
     TurnEnd,
     UnreadableStart,
 )
+from workflows.contracts.session_steps import ArchiveRequest, OpenRequest
 from workflows.contracts.tasks import Delivery
 from workflows.core import intake
 from workflows.core.directives import delivered

@@ -20,7 +20,7 @@ from activities.world import World
 from workflows.contracts.errors import UserError
 from workflows.contracts.events import Notice, SessionOpened
 from workflows.contracts.ids import is_session_id
-from workflows.contracts.session import Opened, OpenRequest
+from workflows.contracts.session_steps import Opened, OpenRequest
 from workflows.contracts.settings import SessionContext, SessionSettings
 from workflows.contracts.tools import ToolSpec
 from workflows.contracts.transcript import NoticeBody, canonical

@@ -9,7 +9,7 @@ from activities.transcript import Link
 from activities.world import World
 from workflows.contracts.errors import ChainError
 from workflows.contracts.messages import Role
-from workflows.contracts.session import OpenRequest
+from workflows.contracts.session_steps import OpenRequest
 from workflows.contracts.settings import SessionContext
 from workflows.contracts.transcript import Body, MessageBody, NoticeBody, OutcomeBody
 from workflows.core.pending import bodies

@@ -5,7 +5,7 @@ from pathlib import Path
 from activities.housekeeping import archive_history
 from activities.world import RunHistory
 from tests.fakes.world import make_world
-from workflows.contracts.session import ArchiveRequest
+from workflows.contracts.session_steps import ArchiveRequest
 from workflows.contracts.transcript import NoticeBody
 
 DATA = b'{"events": [{"eventId": "1"}, {"eventId": "2"}]}'

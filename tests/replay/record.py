@@ -29,7 +29,8 @@ from workflows.contracts.errors import FailureKind
 from workflows.contracts.extensions import HookEvent, HookKind, HookRule
 from workflows.contracts.model import MOST_CALLS, CallRef
 from workflows.contracts.permissions import Mode
-from workflows.contracts.session import ArchiveRequest, SessionResult, SetMode, Snapshot
+from workflows.contracts.session import SessionResult, SetMode, Snapshot
+from workflows.contracts.session_steps import ArchiveRequest
 from workflows.contracts.settings import Thresholds
 from workflows.contracts.tools import EndRequest, ToolRequest
 from workflows.session import SessionWorkflow

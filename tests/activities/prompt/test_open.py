@@ -12,7 +12,7 @@ from activities.world import World
 from tests.activities.tool_calls.stage import AT
 from tests.fakes.world import make_world
 from workflows.contracts.errors import MissingObject, UserError
-from workflows.contracts.session import OpenRequest
+from workflows.contracts.session_steps import OpenRequest
 from workflows.contracts.settings import SessionContext, SessionSettings
 from workflows.contracts.transcript import NoticeBody, canonical
 
