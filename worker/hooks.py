@@ -13,6 +13,7 @@ from pydantic import JsonValue
 
 from activities.hooks.moment import MOMENTS, said_at
 from activities.hooks.snapshot import frozen
+from activities.model.failures import ModelFailure
 from activities.settings.opening import hooks_of
 from activities.stores.home import Home
 from activities.stores.journal import Journal
@@ -24,7 +25,7 @@ from activities.tool_calls.registry import TOOLS
 from activities.transcript import Transcript
 from activities.world import RunHistory, World
 from worker.settings import loaded_settings
-from workflows.contracts.errors import ToolError, UsageError
+from workflows.contracts.errors import FailureKind, ToolError, UsageError
 from workflows.contracts.extensions import HookEvent, HookMoment, HookResult, HookRule
 from workflows.contracts.messages import Role, ToolUse
 from workflows.contracts.settings import SessionContext, SessionSettings
@@ -194,7 +195,7 @@ class _Nothing:
         base_url: str,  # noqa: ARG002 - as the real one is asked
     ) -> AbstractAsyncContextManager[AsyncIterator[dict[str, Any]]]:  # Any: the provider's JSON
         """Never asked."""
-        raise UsageError("Trying hooks asks no model.")
+        raise ModelFailure(FailureKind.NO_KEY, "hooks are tried without a model", None, retryable=False)
 
     async def fetch(self, workflow_id: str, run_id: str) -> RunHistory:  # noqa: ARG002 - as the real one is asked
         """Never asked."""

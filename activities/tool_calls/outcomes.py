@@ -141,6 +141,7 @@ async def stored(told: Told, verdict: Verdict, ended: Ended, answer: Answer | No
         ended=wall_time(),
         directives=outcome.directives,
         hooks=tuple(masked_record(told.masker, record) for record in told.hooks),
+        cost=told.cost - told.hook_cost + sum(record.cost for record in told.hooks) + outcome.cost,
         updated_input=at.updated_input,
     )
     done = _done({"cwd": outcome.cwd, "cost": told.cost + outcome.cost}, body, await _put(told.world, body))

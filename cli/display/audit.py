@@ -105,6 +105,8 @@ def _call_rows(step: CallStep, theme: Theme) -> Iterator[str]:
     )
     if step.crash:
         yield theme.paint("warning", f"{_INDENT}{_CRASHES.get(step.crash, step.crash)}")
+    if step.cost:
+        yield theme.paint("dim", f"{_INDENT}models beside the conversation: {_dollars(step.cost)}")
     if step.updated_input:
         yield theme.paint("warning", f"{_INDENT}a hook changed its input to {one_line(step.updated_input)}")
     yield from _hook_rows(step.hooks, theme)

@@ -271,3 +271,12 @@ async def test_a_small_model_judges_a_prompt_and_its_cost_counts(rig: Rig, tmp_p
         result = await talk.result()
         assert (result.end, len(model.requests)) == (TurnEnd.HOOK, 1)
         assert "too vague" in result.error
+    priced = judging("UserPromptSubmit", model="claude-haiku-4-5")
+    async with played(judged_by('{"ok": true}', "true")) as model:
+        talk = await started(rig, model, tmp_path, priced, judging(model="claude-haiku-4-5"))
+        result = await talk.result()
+        (notice,), (body,) = await notices(talk, result.head), await talk.outcomes(result.head)
+        assert body.cost == body.hooks[0].cost > 0
+        report = await audit(home_source(rig.home, talk.session, {}), verify=True)
+        assert report.totals.cost == result.totals.cost > body.cost
+        assert "cost" in str(notice.data["hooks"])

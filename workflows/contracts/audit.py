@@ -108,6 +108,8 @@ class CallStep:
     size: int
     hooks: list[dict[str, JsonValue]] = field(default_factory=list)
     """Every hook that ran for it: event, hook, source, decision, exit, seconds, text, failure, crash."""
+    cost: int = 0
+    """Micro-dollars that models took beside the conversation: a classifier, hooks, the tool itself."""
     updated_input: str = ""
     """At most 200 characters of what a hook put in the place of its input."""
     source: str = ""

@@ -94,6 +94,8 @@ class OutcomeBody(Contract):
     """What it asked of the workflow."""
     hooks: tuple[HookRecord, ...] = ()
     """Every hook that ran for it, in order."""
+    cost: int = 0
+    """Micro-dollars that models took beside the conversation: a classifier, hooks, the tool itself."""
     updated_input: dict[str, JsonValue] | None = None
     """What a hook put in the place of its input; the verdict and a person's answer are bound to this one."""
 

@@ -204,6 +204,7 @@ def _call(reader: _Reader, line: Line, entry: Entry, body: OutcomeBody) -> CallS
         result=body.full or digest_of(canonical(content)),
         size=body.size or sum(len(block.text.encode()) for block in body.content if isinstance(block, Text)),
         hooks=[record.model_dump(mode="json") for record in body.hooks],
+        cost=body.cost,
         updated_input="" if body.updated_input is None else short(canonical(body.updated_input).decode()),
     )
 
@@ -298,6 +299,7 @@ def totals_of(steps: Iterable[Step]) -> Totals:
                 totals.seconds += step.seconds or 0
             case CallStep():
                 totals.calls += 1
+                totals.cost += step.cost
                 totals.denials += step.status == CallStatus.DENIED
                 totals.errors += step.status not in {CallStatus.OK, CallStatus.DENIED}
                 totals.seconds += step.seconds or 0
@@ -306,9 +308,16 @@ def totals_of(steps: Iterable[Step]) -> Totals:
             case DamagedStep():
                 totals.damaged += 1
             case NoticeStep():
-                pass
+                totals.cost += _hook_cost(step)
     totals.seconds = round(totals.seconds, 3)
     return totals
+
+
+def _hook_cost(step: NoticeStep) -> int:
+    """What the hooks that a notice tells of took."""
+    hooks = step.data.get("hooks") if step.what == "hooks" else None
+    costs = [hook.get("cost") for hook in hooks if isinstance(hook, dict)] if isinstance(hooks, list) else []
+    return sum(cost for cost in costs if isinstance(cost, int))
 
 
 def _add(bill: Bill, step: ExchangeStep) -> None:

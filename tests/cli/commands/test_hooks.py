@@ -76,6 +76,9 @@ def test_a_guard_that_fails_is_told_before_a_session_meets_it(cli: Cli) -> None:
     assert (call["refuses"], call["records"][0]["failure"]) == (True, "missing")
     prompt = cli("hooks", "test", "UserPromptSubmit", "--input", '{"prompt": "hello"}')
     assert (prompt.returncode, "exit code 7" in prompt.stdout) == (3, True)
+    write_users(cli, UserPromptSubmit=[{"hooks": [{"type": "prompt", "prompt": "Is it polite?"}]}])
+    judged = cli("hooks", "test", "UserPromptSubmit", "--input", '{"prompt": "hello"}')
+    assert (judged.returncode, "hooks are tried without a model" in judged.stdout) == (3, True)
 
 
 @pytest.mark.parametrize(
