@@ -7,7 +7,7 @@ from itertools import islice
 from activities.safety.bash.names import INTERPRETERS, named
 from activities.safety.bash.paths import is_account, is_critical, is_device, is_under, trimmed
 from activities.safety.bash.view import Act, View, is_unknown
-from activities.safety.bash.writing import written
+from activities.safety.bash.writing import CHANGES, programs_of, written
 from workflows.contracts.commands import UNKNOWN, Reason
 from workflows.contracts.permissions import Decision
 
@@ -214,9 +214,9 @@ def device_write(view: View) -> Iterator[Reason]:
 
 
 def _opened_device(act: Act) -> str:
-    for program in act.arguments:
+    for program in programs_of(act):
         found = re.search(r"/dev/(?:sd[a-z]|nvme|disk\d|mem|hd[a-z]|vd[a-z]|kmem|mmcblk)\w*", program)
-        if found and re.search(r"open|write|>", program):
+        if found and CHANGES.search(program):
             return found[0]
     return ""
 

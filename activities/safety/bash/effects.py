@@ -50,7 +50,7 @@ def persistence(view: View) -> Iterator[Reason]:
     for act in view.acts:
         values = list(written(act))
         if act.name in INTERPRETERS:
-            values += [path for program in act.arguments for path in programmed(program)]
+            values += programmed(act)
         hit = next((one for one in values for path in act.faces(one) if runs_later(path)), "")
         text = f"{hit} runs later by itself, or decides what does" if hit else _schedules(act)
         if text:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from activities.safety.bash.names import INTERPRETERS, SHELLS, named
 from activities.safety.bash.paths import is_own, is_own_key
 from activities.safety.bash.view import Act, View, is_unknown
-from activities.safety.bash.writing import written
+from activities.safety.bash.writing import CHANGES, programs_of, written
 from workflows.contracts.commands import Reason
 from workflows.contracts.permissions import Decision
 
@@ -39,7 +39,7 @@ def self_protection(view: View) -> Iterator[Reason]:
 
 def _person(act: Act) -> str:
     if act.name == "perdure" or act.name.startswith("perdure"):
-        verb = next((one for one in act.operands), "")
+        verb = next((one for one, before in zip(act.arguments, act.values, strict=False) if _is_verb(one, before)), "")
         if act.name != "perdure" or (verb and verb not in _HARMLESS_ACTS):
             return f"`perdure {verb}` is a person's act, or starts another agent: only a person may do this"
     if act.name in {"temporal", "tctl", "temporal-server", "tdbg"}:
@@ -54,6 +54,10 @@ def _person(act: Act) -> str:
     if act.name in {"uvx", "pipx"} and "perdure" in act.arguments:
         return "it starts another agent: only a person may do this"
     return ""
+
+
+def _is_verb(value: str, before: str) -> bool:
+    return not value.startswith("-") and before != "--home"
 
 
 def _touches(act: Act) -> str:
@@ -99,17 +103,13 @@ def _programmed(act: Act) -> str:
     setting = act.view.setting
     names = [re.escape(name) for name in setting.own_names]
     own = re.compile("|".join([*names, r"(?:perdure|PERDURE_HOME\}?)['\"]?/+keys"]), re.IGNORECASE)
-    for program in act.arguments:
+    for program in programs_of(act):
         if not own.search(program):
             continue
         if act.name in {"find", "fd"}:
             if any(one in {"-delete", "-exec", "-execdir", "-x", "-X"} for one in act.arguments):
                 return "it would change the agent's own folder"
-        elif act.name in INTERPRETERS and re.search(
-            r"open|write|unlink|remove|rename|chmod|rm|truncate|copy|move|link|touch|mkdir|print\s*>|>",
-            program,
-            re.IGNORECASE,
-        ):
+        elif act.name in INTERPRETERS and CHANGES.search(program):
             return "its program touches the agent's own folder"
     return ""
 

@@ -189,8 +189,7 @@ def privilege_takeover(view: View) -> Iterator[Reason]:
 def _all_written(act: Act) -> Iterator[str]:
     yield from written(act)
     if act.name in INTERPRETERS:
-        for program in act.arguments:
-            yield from programmed(program)
+        yield from programmed(act)
 
 
 def _account(act: Act) -> str:  # noqa: C901, PLR0911, PLR0912 - one case a program

@@ -5,25 +5,58 @@ from collections.abc import Iterator
 
 from activities.safety.bash.names import named
 from activities.safety.bash.view import Act
+from workflows.contracts.commands import UNKNOWN
 
 _ALL = named(
     "tee touch mkdir rm rmdir unlink shred truncate mkfifo mknod sponge wipe srm trash trash-put"
     " fallocate nano vim vi nvim ex ed emacs patch chattr setfacl setfattr rename rimraf gio mkswap split csplit"
     " pico micro code vigr sqlite3 zip ssh-keygen crontab mktemp dos2unix unix2dos fromdos todos gzip gunzip bzip2"
     " bunzip2 xz unxz zstd black prettier mkdirp del remove-item set-content out-file add-content gofmt rustfmt"
-    " autopep8 isort"
+    " autopep8 isort script"
 )
 _BEHIND_FIRST = named("chmod chown chgrp chcon")
-_LAST = named("cp install ln rsync scp copy ditto cpio gcp ginstall gln pax")
+_LAST = named(
+    "cp install ln link rsync scp copy ditto cpio gcp ginstall gln pax objcopy convert magick ffmpeg qemu-img"
+)
+_COPYING = named("docker podman nerdctl kubectl oc aws gsutil gcloud az rclone lxc adb")
+"""Programs whose sub-command `cp` copies."""
 _IN_PLACE = named("sed gsed perl ruby awk gawk sd yq")
 _OUTPUT = named("-o -O --output --out -out --output-document --output-file --outfile --target-directory -t -of")
 _READS_O = named("grep egrep fgrep rg find ps ls ssh sudo mount stat docker kubectl git pytest python node lsof")
+_CLUSTERED = {
+    "sort": "o", "gsort": "o", "shuf": "o", "curl": "o", "wget": "OoPa", "tree": "o", "base64": "o", "gcc": "o",
+    "cc": "o", "clang": "o", "gawk": "o", "strace": "o", "ltrace": "o", "time": "o", "perf": "o", "tcpdump": "w",
+    "sdiff": "o", "csplit": "f", "dumpcap": "w", "tshark": "w", "ld": "o", "as": "o",
+}  # fmt: skip
+"""Short options that name a file to write, by program; they may stand at the end of a cluster."""
+_SHORTENED = re.compile(r"--(?:o|ou|out|outp|outpu)")
+_SECOND = named("uniq guniq xxd")
+"""Readers whose second operand is written."""
+_SED_WRITES = re.compile(r"(?:^|[;{}\n,\d$!/\sI]|/[gpiImM0-9]+)[wW]\s+([^\n]+)|/[gpiIemM0-9]*w\s*([^\s/][^\n]*)")
+_AWK_WRITES = re.compile(r'>{1,2}\s*"([^"]+)"')
+_VIM_WRITES = re.compile(r"(?:^|[:|\s])(?:w|wq|wr|write|sav|saveas|x|update)!?\s+(?:>>\s*)?([^\s|]+)")
+_SQL_WRITES = re.compile(r"\.(?:output|once|backup|save|log|clone|excel)\s+['\"]?([^\s'\"]+)")
+_SCRIPTS = {
+    **dict.fromkeys(("sed", "gsed"), _SED_WRITES),
+    **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), _AWK_WRITES),
+    **dict.fromkeys(("vim", "vi", "nvim", "ex", "view", "ed"), _VIM_WRITES),
+    "sqlite3": _SQL_WRITES,
+}
+_MODE = r"""\s*,\s*(?:mode\s*=\s*)?(?:['"](?=[^'"]*[wax+>])[wax+rbt>]+['"]|O_WRONLY|O_RDWR|os\.O_)"""
 _OPENED = re.compile(
-    r"open\w{0,20}\(?[^)]{0,100}?['\"]([^'\"]+)['\"]\s*,\s*(?:['\"][wax+rb>]+|O_WRONLY|O_RDWR|mode)|"
+    r"open\w{0,20}\(?[^)]{0,100}?['\"]([^'\"]+)['\"]" + _MODE + r"|"
+    r"open\b[^'\"]{0,60}['\"]\+?>{1,2}\s*(?:['\"]\s*,\s*['\"])?([^'\"]+)['\"]|"
     r"(?:write\w*|append\w*|unlink\w*|remove\w*|rename\w*|rm\w*|chmod\w*|truncate|copy\w*|move|symlink\w*|link\w*|touch"
-    r"|mkdir\w*|delete\w*|file_put_contents|Path|File\.new|replace|open)\s{0,9}\(?[^)'\"]{0,100}['\"]([^'\"]+)['\"]",
+    r"|mkdir\w*|delete\w*|\w*put_contents|File\.new|replace)\s{0,9}\(?[^)'\"]{0,100}['\"]([^'\"]+)['\"]",
     re.IGNORECASE,
 )
+_NAMED = re.compile(r"(?:Path|open)\s{0,9}\(\s{0,9}['\"]([^'\"]+)['\"]")
+CHANGES = re.compile(
+    r"write|append|unlink|remove|rename|chmod|chown|\brm|truncate|\bcopy|\bmove|symlink|\blink\(|touch|mkdir|put_contents"
+    r"|dump\s*\(|delete|(?<![-=])>|\bprintf?\s+\w+\s*[\"'(]" + "|" + _MODE,
+    re.IGNORECASE,
+)
+"""What a program that changes files says."""
 
 
 def written(act: Act) -> list[str]:
@@ -45,27 +78,76 @@ def _written(act: Act) -> Iterator[str]:
     elif name in _BEHIND_FIRST:
         yield from operands if any(one.startswith("--reference") for one in act.values) else operands[1:]
         yield from (one for one in operands[:1] if "/" in one)
-    elif name in _LAST:
-        yield from _landed(operands)
+    elif name in _LAST or (name in _COPYING and operands[:3] and "cp" in operands[:3]):
+        yield from _landed(_told(act, operands))
         yield from _targets(act)
+    elif name in _SECOND:
+        yield from operands[1:2]
     elif name == "dd" or name in {"dcfldd", "dc3dd", "gdd"}:
         yield from (one.partition("=")[2] for one in act.values if one.startswith(("of=", "hof=", "ofs=")))
     elif name in _IN_PLACE and any(re.match(r"-\w*i|--in-?p", one) for one in act.arguments):
         yield from operands
-    elif name == "git":
-        yield from _by_git(act)
-    elif name in {"tar", "bsdtar", "gtar", "unzip", "7z"}:
-        yield from _by_archiver(act)
-    elif name == "find":
-        yield from _after(act, {"-fprint", "-fprint0", "-fls", "-fprintf"})
     if name not in _READS_O:
         yield from _after(act, _OUTPUT)
+    yield from _by_language(act)
+    yield from _clustered(name, act.values)
+    for wrapper in act.command.wrappers:
+        yield from _clustered(wrapper.name, [word.value for word in wrapper.words])
 
 
-def programmed(program: str) -> Iterator[str]:
-    """Paths that a one-line program seems to write."""
-    for found in _OPENED.finditer(program):
-        yield found[1] or found[2]
+def _by_language(act: Act) -> Iterator[str]:
+    """What programs with verbs or a script of their own write."""
+    if act.name == "git":
+        yield from _by_git(act)
+    elif act.name in {"tar", "bsdtar", "gtar", "unzip", "7z"}:
+        yield from _by_archiver(act)
+    elif act.name == "find":
+        yield from _after(act, {"-fprint", "-fprint0", "-fls", "-fprintf"})
+    elif pattern := _SCRIPTS.get(act.name):
+        for script in programs_of(act):
+            for found in pattern.finditer(script):
+                yield next(part for part in found.groups() if part).strip()
+
+
+def _told(act: Act, operands: list[str]) -> list[str]:
+    """The operands that it is given here, without those that `xargs` adds."""
+    is_fed = operands[-1:] == [UNKNOWN] and any(one.name in {"xargs", "gxargs"} for one in act.carriers)
+    return operands[:-1] if is_fed else operands
+
+
+def _clustered(name: str, values: list[str]) -> Iterator[str]:
+    """Files behind `-uo FILE`, `-uoFILE` and `--outp=FILE`."""
+    letters = _CLUSTERED.get(name, "")
+    if not letters and name != "git":
+        return
+    short = re.compile(rf"-[A-Za-z]*?[{letters}](.*)", re.DOTALL) if letters else None
+    for at, value in enumerate(values[1:], 1):
+        after = values[at + 1] if at + 1 < len(values) else ""
+        long, sign, given = value.partition("=")
+        if value == "--":
+            return
+        if _SHORTENED.fullmatch(long):
+            yield given if sign else after
+        elif short and (found := short.fullmatch(value)):
+            yield found[1] or after
+
+
+def programs_of(act: Act) -> Iterator[str]:
+    """Every text that it may run: arguments, heredocs, and what is printed into it."""
+    yield from act.arguments
+    for one in (act, *act.upstream):
+        yield from (each.target.value for each in one.command.redirections if each.is_heredoc)
+        if one is not act and one.name in {"echo", "printf"}:
+            yield from one.arguments
+
+
+def programmed(act: Act) -> Iterator[str]:
+    """Paths that the one-line programs of an interpreter seem to write."""
+    for program in programs_of(act):
+        for found in _OPENED.finditer(program):
+            yield next(part for part in found.groups() if part).lstrip("+> ")
+        if CHANGES.search(program):
+            yield from (found[1] for found in _NAMED.finditer(program))
 
 
 def _landed(operands: list[str]) -> Iterator[str]:
@@ -97,8 +179,6 @@ def _after(act: Act, names: set[str] | frozenset[str]) -> Iterator[str]:
             yield given
         elif value in names and at + 1 < len(values):
             yield values[at + 1]
-        elif re.match(r"-[oO][^=]", value) and "-o" in names and act.name in {"sort", "curl", "wget", "gcc", "cc"}:
-            yield value[2:]
 
 
 def _by_git(act: Act) -> Iterator[str]:
