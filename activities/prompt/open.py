@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from activities.hooks.matching import may_match
 from activities.hooks.moment import moments_of
 from activities.hooks.snapshot import frozen
 from activities.prompt.segments import STATIC, surroundings
@@ -44,13 +45,17 @@ async def open_session(world: World, request: OpenRequest, tools: tuple[ToolSpec
     policy = await asyncio.to_thread(current_policy, places_of(world), folder, settings)
     found, problems = hooks_of(files)
     hooks = await asyncio.to_thread(frozen, world.home, request.session, found, files.settings)
+    offered = pool(tools, settings, policy)
+    guards = (*hooks, *settings.hooks)
+    unseen = [spec.name for spec in offered if spec.server and may_match(guards, "PreToolUse", spec.name)]
+    problems = (*problems, *map(_unseen, unseen))
     context = SessionContext(
         session=request.session,
         cwd=str(folder),
         host=request.host,
         settings=settings,
         system=tuple(map(world.masker(request.session).text, _system(settings, folder, request.at))),
-        tools=pool(tools, settings, policy),
+        tools=tuple(spec for spec in offered if spec.name not in unseen),
         hooks=hooks,
     )
     older = await taken_up(world, request)
@@ -82,6 +87,13 @@ async def open_session(world: World, request: OpenRequest, tools: tuple[ToolSpec
         hooks=moments_of((*hooks, *settings.hooks)),
         turns=older.turns,
         exchanges=older.exchanges,
+    )
+
+
+def _unseen(tool: str) -> str:
+    return (
+        f"{tool} is not offered: a PreToolUse hook matches it, and the provider runs it inside a reply, where no hook "
+        "can be asked. Leave it out of the hook's matcher to have it."
     )
 
 

@@ -12,6 +12,8 @@ from activities.world import World
 from tests.activities.tool_calls.stage import AT
 from tests.fakes.world import make_world
 from workflows.contracts.errors import MissingObject, UserError
+from workflows.contracts.extensions import HookKind, HookRule
+from workflows.contracts.permissions import Rules
 from workflows.contracts.session_steps import OpenRequest
 from workflows.contracts.settings import SessionContext, SessionSettings
 from workflows.contracts.transcript import NoticeBody, canonical
@@ -75,6 +77,22 @@ async def test_without_words_of_the_person_the_model_gets_ours(world: World, tmp
     assert [tool.name for tool in context.tools] == [tool.name for tool in TOOLS if tool.by_default]
 
 
+@pytest.mark.parametrize(
+    ("matcher", "is_there"), [("Bash", True), ("*", False), ("WebSearch", False), ("Web.*", False)]
+)
+async def test_a_search_that_a_guard_wants_to_see_is_not_offered_and_that_is_told(
+    world: World, tmp_path: Path, matcher: str, is_there: bool
+) -> None:
+    guard = HookRule(event="PreToolUse", kind=HookKind.COMMAND, matcher=matcher, command="true")
+    settings = SessionSettings(rules=Rules(allow=("WebSearch",)), hooks=(guard,))
+    opened = await open_session(world, await request(world, tmp_path / "work", settings), SPECS)
+    context = await context_of(world, opened.context)
+    assert ("WebSearch" in [tool.name for tool in context.tools]) is is_there
+    (link,) = await world.transcript.read(opened.head)
+    assert isinstance(link.entry.body, NoticeBody)
+    assert ("WebSearch is not offered" in str(link.entry.body.data["hook_problems"])) is not is_there
+
+
 @pytest.mark.parametrize("folder", ["missing", "file"])
 async def test_a_folder_that_is_none_is_said_by_name(world: World, tmp_path: Path, folder: str) -> None:
     (tmp_path / "file").touch()
@@ -90,7 +108,7 @@ async def test_a_relative_folder_means_nothing_to_a_worker(world: World) -> None
 
 async def test_an_unknown_tool_is_told_with_those_there_are(world: World, tmp_path: Path) -> None:
     asked = await request(world, tmp_path / "work", SessionSettings(tools=("Reed",)))
-    with pytest.raises(UserError, match="there is no tool Reed; there are .*Bash, Edit"):
+    with pytest.raises(UserError, match=r"there is no tool Reed; there are .*Bash, Edit"):
         await open_session(world, asked, SPECS)
 
 
