@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from activities.safety.bash.facts import engine_ports
 from activities.safety.bash.judge import judge
 from activities.safety.bash.setting import Setting
 from activities.safety.git_trust import is_git_trusted
@@ -69,6 +70,7 @@ class Standpoint:
             user=_user(),
             cwd=str(self.cwd),
             own_home=str(self.places.home.root),
+            ports=engine_ports(self.places.home),
             has_files=True,
             is_git_trusted=is_git_trusted(self.cwd),
             extra_folders=policy.additional_directories,

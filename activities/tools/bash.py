@@ -12,7 +12,6 @@ from activities.processes.command import CommandEnd, CommandProgress, CommandSpe
 from activities.processes.output import read_tail
 from activities.safety.command_texts import KEPT, outcome_of
 from activities.safety.environment import command_environment
-from activities.safety.own_acts import own_act_findings
 from activities.safety.paths import is_inside
 from activities.safety.sandbox.hold import Hold, ground_of, hold, outside_findings
 from activities.tasks.start import Begun, start_task
@@ -67,7 +66,7 @@ class Bash(Tool[Input]):
         return " ".join(given.command.split())[:200]
 
     def findings(self, call: Call, given: Input) -> tuple[Finding, ...]:
-        return (*own_act_findings(call, given.command), *_outside(call, given))
+        return _outside(call, given)
 
     async def run(self, call: Call, given: Input) -> ToolOutcome:
         folder = call.record.folder
@@ -96,7 +95,8 @@ class Bash(Tool[Input]):
                 raise ToolError(f"The sandbox could not be started: {end.sandbox_error}. The command did not run.")
             notes = await asyncio.to_thread(held.report, end)
             told = await outcome_of(call, given.command, spec, end, notes)
-        return told.model_copy(update={"data": {**told.data, "sandbox": held.tier.name}})
+        refused = sum(note.startswith("[sandbox denial") for note in notes)
+        return told.model_copy(update={"data": {**told.data, "sandbox": held.tier.name, "sandbox_denials": refused}})
 
     async def cancel(self, call: Call, given: Input) -> bool:
         await end_command(call.record.folder)

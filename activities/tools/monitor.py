@@ -5,11 +5,9 @@ from pydantic import Field
 from activities.processes.command import CommandSpec, shell
 from activities.safety.command_texts import KEPT
 from activities.safety.environment import command_environment
-from activities.safety.own_acts import own_act_findings
 from activities.tasks.start import Begun, start_task
 from activities.tool import Call, Tool, ToolInput
 from workflows.contracts.errors import ToolError
-from workflows.contracts.permissions import Finding
 from workflows.contracts.tasks import TaskKind
 from workflows.contracts.tools import Repeat, ToolOutcome
 
@@ -40,9 +38,6 @@ class Monitor(Tool[Input]):
 
     def summary(self, given: Input) -> str:
         return " ".join(given.command.split())[:200]
-
-    def findings(self, call: Call, given: Input) -> tuple[Finding, ...]:
-        return own_act_findings(call, given.command)
 
     async def run(self, call: Call, given: Input) -> ToolOutcome:
         if not call.cwd.is_dir():

@@ -169,13 +169,15 @@ async def test_an_agent_cannot_approve_its_own_call_in_any_of_four_ways(rig: Rig
             agent = await rig.start(agents, cwd=tmp_path)
             result = await agent.result(80)
         openly, hidden, engine, forged = await agent.outcomes(result.head)
-        assert (openly.status, openly.verdict.rule) == (CallStatus.DENIED, "own-acts")
+        assert (openly.status, openly.verdict.rule) == (CallStatus.DENIED, "self-protection")
         assert hidden.status == CallStatus.ERROR
         assert "is for a person, and this is a command that an agent runs" in text_of(hidden)
         assert "[exit code 3]" in text_of(hidden)
         for outcome in (engine, forged):
             assert outcome.status == CallStatus.ERROR
-            assert "needs a person's signature" in text_of(outcome), text_of(outcome)
+            told = text_of(outcome)
+            # Where there is a sandbox, the engine is not even reached.
+            assert "needs a person's signature" in told or "sandbox denial: 127.0.0.1" in told, told
         assert (await question(victim)) == asked
         assert not (tmp_path / "log").exists()
         await victim.answer(asked.id, asked.digest, allow=True)
@@ -189,9 +191,12 @@ def _attempts(rig: Rig, victim: Talk, asked: Approval, folder: Path) -> list[str
     (folder / "forge.py").write_text(_FORGER)
     where = f"--address {address} --workflow-id session-{victim.session}"
     forge = f"PYTHONPATH={Path(__file__).parents[2]} {sys.executable} {folder}/forge.py"
-    return [
-        f"{PROGRAMS}/perdure approve {victim.session}",
-        f"p={PROGRAMS}/perdure; env -u PERDURE_CALL setsid -w $p approve {victim.session}",
-        f"t={PROGRAMS}/temporal; $t workflow update execute {where} --name answer --input {answer}",
-        f"{forge} {address} {victim.session} {asked.id} {asked.digest} 2>&1 | tail -c 2000; exit 1",
-    ]
+    # In a file, for what stands in the command itself is seen by the analysis, however it is disguised.
+    scripts = {
+        "hidden": f"env -u PERDURE_CALL setsid -w {PROGRAMS}/perdure approve {victim.session}",
+        "engine": f"{PROGRAMS}/temporal workflow update execute {where} --name answer --input {answer}",
+        "forged": f"{forge} {address} {victim.session} {asked.id} {asked.digest} 2>&1 | tail -c 2000; exit 1",
+    }
+    for name, text in scripts.items():
+        (folder / f"{name}.sh").write_text(text)
+    return [f"{PROGRAMS}/perdure approve {victim.session}", *(f"bash {name}.sh" for name in scripts)]

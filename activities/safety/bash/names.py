@@ -79,3 +79,10 @@ DECODERS = named(
     " iconv ascii85 tac jq yq 7z unzip funzip dd_rescue recode ccrypt age mcrypt rot13 nkf"
 )
 ROOT = named("sudo doas pkexec su runuser gosu su-exec")
+SHELL_STATE = named(
+    "export declare typeset readonly local alias unalias unset set shopt trap hash enable bind complete compopt"
+    " eval source . exec"
+    " builtin read mapfile readarray let umask ulimit pushd popd dirs fc history getopts shift return break"
+    " continue wait jobs fg"
+    " bg disown suspend logout exit caller coproc times compgen"
+)

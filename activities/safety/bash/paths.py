@@ -24,6 +24,8 @@ _SECRET_PATH = re.compile(
     r"/\.config/(?:gcloud|gh|hub|rclone|op|doctl|configstore)(?:/|$)|/etc/g?shadow-?$|/etc/sudoers|/etc/ssl/private"
     r"|/etc/ssh/[^/]*_key$|/proc/[^/]+/(?:task/[^/]+/)?(?:environ|mem|root|cwd|fd|auxv|maps|cmdline)(?:/|$)|/proc/kcore"
     r"|/\.mozilla/|/\.config/(?:google-chrome|chromium)|/library/keychains|/\.local/share/keyrings|/etc/krb5\.keytab"
+    r"|/etc/(?:networkmanager/system-connections|wpa_supplicant|kubernetes|rancher|letsencrypt|wireguard|openvpn|docker/key)"
+    r"|/etc/(?:mysql/debian\.cnf|ppp/\w+-secrets|samba/\w*passwd|krb5\.keytab|security/opasswd|master\.passwd)"
     r"|/run/secrets(?:/|$)|/var/run/secrets(?:/|$)",
 )
 _SECRET_SAMPLES = (
@@ -101,18 +103,25 @@ def is_under(path: str, folder: str) -> bool:
 
 
 @functools.lru_cache(maxsize=8192)
-def absolute(value: str, folder: str, setting: Setting) -> str | None:
-    """The path that a value names, or nothing where only the shell will know. Unknown parts stay marked."""
+def joined(value: str, folder: str, setting: Setting) -> str | None:
+    """The path that a value names, as it is written, or nothing where only the shell will know it."""
     if UNKNOWN in folder or value.startswith(UNKNOWN):
-        return normal(value) if value.startswith("/") else None
+        return value if value.startswith("/") else None
     here = posixpath.join(setting.start, folder) if folder else setting.start
-    return normal(posixpath.join(here, value))
+    return posixpath.join(here, value)
+
+
+def absolute(value: str, folder: str, setting: Setting) -> str | None:
+    """The path that a value names, without `..`; unknown parts stay marked."""
+    path = joined(value, folder, setting)
+    return None if path is None else normal(path)
 
 
 def faces(path: str, setting: Setting) -> tuple[str, ...]:
-    """The path as written and as it is once links are followed."""
+    """A path as it reads, and as it is once links are followed: `link/..` is the parent of what the link names."""
+    lexical = normal(path)
     if not setting.has_files or UNKNOWN in path:
-        return (path,)
+        return (lexical,)
     head = _GLOB.split(path, maxsplit=1)[0]
     tail = path[len(head) :]
     if tail:
@@ -121,9 +130,9 @@ def faces(path: str, setting: Setting) -> tuple[str, ...]:
     try:
         real = os.path.realpath(head or "/")  # noqa: PTH - a text, and its end may be a pattern
     except (OSError, ValueError):
-        return (path,)
+        return (lexical,)
     other = normal(posixpath.join(real, tail)) if tail else real
-    return (path,) if other == path else (path, other)
+    return (lexical,) if other == lexical else (lexical, other)
 
 
 @functools.lru_cache(maxsize=8192)

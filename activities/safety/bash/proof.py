@@ -3,11 +3,12 @@
 import re
 from collections.abc import Iterator
 
-from activities.safety.bash import git, programs
-from activities.safety.bash.names import named
-from activities.safety.bash.options import Parsed, parse
-from activities.safety.bash.paths import is_inside, is_readable, is_secret
+from activities.safety.bash import git, programs, xargs
+from activities.safety.bash.names import SHELL_STATE
+from activities.safety.bash.options import parse
+from activities.safety.bash.paths import is_inside
 from activities.safety.bash.reader import Reader
+from activities.safety.bash.reading import is_near, is_pattern, path_operands, patterns_of, readable, unreadable
 from activities.safety.bash.tables import READERS, SAFE_ENVIRONMENT, SAFE_VARIABLES, VERSION_FLAGS, VERSION_SAFE
 from activities.safety.bash.view import Act, Refusal, View
 from workflows.contracts.commands import UNKNOWN, Place, Reach, Word
@@ -110,7 +111,7 @@ def _redirections(act: Act) -> Refusal | None:
         if one.fd.startswith("{") or one.operator == "<>" or not target.is_constant:
             return Refusal("redirection", f"{one.operator} {target.source} is not a plain file to read")
         if one.operator == "<":
-            if bad := _unreadable(act, target.value):
+            if bad := unreadable(act, target.value):
                 return bad
         elif target.value != "/dev/null" or one.operator not in {">", ">>", "&>", "&>>", ">|", ">&"}:
             return Refusal("redirection", f"it writes to {target.value}")
@@ -145,7 +146,7 @@ def _words(act: Act) -> Refusal | None:
             return Refusal("words", f"{word.source} is only known to the shell")
         if (UNKNOWN in word.value or word.may_split) and act.name != "xargs":
             return Refusal("words", f"{word.source} is only known to the shell")
-        if _is_pattern(word):
+        if is_pattern(word):
             if word.value.startswith("-"):
                 return Refusal("words", f"{word.source} could become a flag")
             if needs_folder and not re.match(r"[^*?\[]*/", word.value):
@@ -158,19 +159,11 @@ def _reader_needs(act: Act) -> bool:
     return act.name == "find" or (reader is not None and reader.operands.startswith("!"))
 
 
-def _is_pattern(word: Word) -> bool:
-    return word.has_glob or (bool(word.variables) and _GLOB.search(word.value) is not None)
-
-
 def _program(act: Act) -> Refusal | None:  # noqa: PLR0911 - one case a program
     name, values = act.name, act.values
     if name == "xargs":
-        return _xargs(act)
-    if (
-        name in VERSION_SAFE
-        and len(values) == 2
-        and values[1] in VERSION_FLAGS - ({"-v"} if name in {"rg", "bash"} else set())
-    ):
+        return xargs.refused(act)
+    if len(values) == 2 and name in VERSION_SAFE and values[1] in VERSION_FLAGS:
         return None
     if name == "git":
         if not act.view.setting.is_git_trusted:
@@ -180,14 +173,16 @@ def _program(act: Act) -> Refusal | None:  # noqa: PLR0911 - one case a program
             return Refusal(
                 "flag" if " -" in bad else "program", f"{bad} is not proved to read only", bad.rsplit(" ", 1)[-1]
             )
-        return _paths(act, [one for one in act.operands if "/" in one or one.startswith(".")], is_listing=True)
+        return readable(act, [one for one in act.operands if "/" in one or one.startswith(".")], is_listing=True)
     special = programs.SPECIAL.get(name)
     if special is not None:
         text, paths = special(values)
         if text:
             return Refusal("flag", text, text.split(" ", 1)[0] if text.startswith("-") else "")
-        return _paths(act, paths)
+        return readable(act, paths)
     reader = READERS.get(name)
+    if name in SHELL_STATE:
+        return Refusal("environment", f"{name} changes the shell for what comes after")
     if reader is None:
         return Refusal("program", f"{name} is not known to read only")
     return _read(act, reader)
@@ -195,7 +190,7 @@ def _program(act: Act) -> Refusal | None:  # noqa: PLR0911 - one case a program
 
 def _read(act: Act, reader: Reader) -> Refusal | None:
     if act.name == "echo":
-        return None
+        return readable(act, patterns_of(act), is_listing=True)
     parsed = parse(act.values, reader.form)
     if parsed.unknown:
         return Refusal("flag", f"{act.name} {parsed.unknown} is not known to read only", parsed.unknown)
@@ -206,7 +201,7 @@ def _read(act: Act, reader: Reader) -> Refusal | None:
     if text:
         return Refusal("secret" if "secret" in text else "flag", text)
     paths = [value for name, value in parsed.options if name in reader.paths]
-    paths += _path_operands(reader, parsed, operands)
+    paths += path_operands(reader, parsed, operands)
     if act.name == "cd":
         inside = [path for one in operands for path in act.faces(one)]
         ok = (
@@ -216,90 +211,9 @@ def _read(act: Act, reader: Reader) -> Refusal | None:
             and all(is_inside(path, act.view.setting) for path in inside)
         )
         return None if ok and not _GLOB.search(operands[0]) else Refusal("path", "it leaves the workspace")
-    return _paths(act, paths, is_listing=reader.is_listing)
-
-
-def _path_operands(reader: Reader, parsed: Parsed, operands: list[str]) -> list[str]:
-    match reader.operands.removeprefix("!"):
-        case "paths" | "archive":
-            return operands
-        case "text-then-paths":
-            given = parsed.has("-e", "--regexp", "-f", "--file", "--files", "--type-list")
-            return operands if given else operands[1:]
-        case "jq":
-            return operands[1:]
-        case "sed":
-            return operands if parsed.has("-e", "--expression") else operands[1:]
-        case "awk":
-            return [one for one in operands[1:] if not re.match(r"[A-Za-z_]\w*=", one)]
-    return []
-
-
-def _paths(act: Act, values: list[str], *, is_listing: bool = False) -> Refusal | None:
-    for value in values:
-        if value != "-" and (bad := _unreadable(act, value, is_listing=is_listing)):
-            return bad
-    # A reader without operands reads the folder it is in.
-    if not values and UNKNOWN in act.folder:
-        return Refusal("path", "it runs in a folder that only the shell will know")
-    return None
-
-
-def _unreadable(act: Act, value: str, *, is_listing: bool = False) -> Refusal | None:
-    if value == UNKNOWN and any(
-        word.value == UNKNOWN and "process-in" in word.expansions for word in act.command.words
-    ):
-        return None
-    faces = act.faces(value)
-    if not faces or UNKNOWN in value:
-        return Refusal("path", f"{value!a} is a path that only the shell will know")
-    for path in faces:
-        if is_secret(path, by_pattern=not is_listing):
-            return Refusal("secret", f"{value} may hold a secret")
-        if not is_readable(path, act.view.setting) or (
-            _GLOB.search(path) and re.search(r"/\.[^/]*[*?\[]", path) and "/.." in path
-        ):
-            return Refusal("path", f"{value} is outside the places that are read without asking")
-    return None
-
-
-_XARGS_INNER = named("cat wc head tail grep ls stat basename dirname md5sum sha256sum du")
-
-
-def _xargs(act: Act) -> Refusal | None:
-    parsed = parse(act.values, programs.XARGS)
-    if parsed.unknown:
-        return Refusal("flag", f"xargs {parsed.unknown} is not looked through", parsed.unknown)
-    stages = [act.view.acts[one] for one in act.command.upstream]
-    if not stages or not _is_source(stages[0]) or any(one.name not in {"sort", "head", "uniq"} for one in stages[1:]):
-        return Refusal("wrapper", "xargs takes names from where they are not known to be files of the workspace")
-    inner = [one for one in act.below if one.command.parent == act.index]
-    if len(inner) != 1 or inner[0].name not in _XARGS_INNER or inner[0].command.wrappers:
-        return Refusal("wrapper", "xargs runs a program that is not known to read only")
-    command = inner[0]
-    if command.values[0] != command.command.words[0].source:
-        return Refusal("words", "the command word is not a plain name")
-    reader = READERS[command.name]
-    values = [one.replace("{}", UNKNOWN) for one in command.values]
-    parsed = parse(values, reader.form)
-    if parsed.unknown or any(UNKNOWN in value for _, value in parsed.options):
-        return Refusal("flag", f"{command.name} {parsed.unknown} is not known to read only", parsed.unknown)
-    if programs.judged(command.name, reader, parsed, []):
-        return Refusal("flag", f"{command.name} is not known to read only here")
-    operands = [values[one] for one in parsed.operands]
-    return _paths(command, [one for one in _path_operands(reader, parsed, operands) if UNKNOWN not in one])
-
-
-def _is_source(act: Act) -> bool:
-    values = act.values
-    letters = "".join(one[1:] for one in values[1:] if re.fullmatch(r"-[A-Za-z0-9]+", one))
-    match act.name:
-        case "find" | "fd" | "fdfind":
-            return True
-        case "rg":
-            return "l" in letters or bool({"--files", "--files-with-matches"} & set(values))
-        case "grep" | "egrep" | "fgrep":
-            return "l" in letters or "L" in letters or "--files-with-matches" in values
-        case "git":
-            return "ls-files" in values[1:3] or (values[1:2] == ["grep"] and "l" in letters)
-    return False
+    if act.name == "printf":
+        paths += patterns_of(act)
+    is_deep = parsed.has(*reader.recursive) or "always" in reader.recursive
+    if is_deep and (far := next((one for one in paths if not is_near(act, one)), "")):
+        return Refusal("path", f"{far} may hold secrets somewhere below it")
+    return readable(act, paths, is_listing=reader.is_listing)

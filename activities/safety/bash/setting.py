@@ -44,4 +44,5 @@ class Setting:
             "~+": self.start,
             f"~{self.user}": self.home,
             "~root": "/root",
+            **({"PERDURE_HOME": self.own_home} if self.own_home else {}),
         }

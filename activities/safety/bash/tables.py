@@ -195,7 +195,8 @@ READERS: dict[str, Reader] = {
         " --no-dereference --new-file --unidirectional-new-file --ignore-file-name-case --exclude= --exclude-from=<"
         " --starting-file= --ignore-case --ignore-tab-expansion --ignore-trailing-space --ignore-space-change"
         " --ignore-all-space --ignore-blank-lines --ignore-matching-lines= --text --strip-trailing-cr --minimal"
-        " --horizon-lines= --speed-large-files --color? --palette= --version --help"
+        " --horizon-lines= --speed-large-files --color? --palette= --version --help",
+        recursive="-r --recursive",
     ),
     "cmp": reader("-bls -i: -n: --print-bytes --ignore-initial= --verbose --bytes= --quiet --silent --version --help"),
     "diff3": reader(

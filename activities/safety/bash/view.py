@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from activities.safety.bash.names import ROOT, family
-from activities.safety.bash.paths import absolute, faces
+from activities.safety.bash.paths import absolute, faces, joined
 from activities.safety.bash.setting import Setting
 from workflows.contracts.commands import UNKNOWN, Reason, Redirection, Script, SimpleCommand, Word
 from workflows.contracts.permissions import Decision
@@ -57,7 +57,7 @@ class Act:
         """The absolute path of a value, and what links make of it."""
         found = self.known.get(value)
         if found is None:
-            path = self.path(value)
+            path = joined(value, self.folder, self.view.setting)
             found = self.known[value] = () if path is None else faces(path, self.view.setting)
         return found
 

@@ -171,10 +171,10 @@ class _Pieces:
         self.marks.add("tilde")
         name = found[1] or ""
         home = self.decoder.known.get("HOME") if not name else self.decoder.known.get(f"~{name}")
-        if home is None:
-            self.value.append(text[: found.end()])
-        else:
+        if home is not None:
             self.value.append(home)
+        else:
+            self.value.append(UNKNOWN if name in {"", "+", "-"} else f"/home/{name}")
         return found.end()
 
     def double(self, text: str) -> None:

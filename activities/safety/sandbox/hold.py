@@ -156,8 +156,9 @@ def _confined(held: Hold, policy: Policy, stack: ExitStack) -> CommandSpec:
     joined = None
     if tier.has_network:
         asked = network.asked(policy, ground.home, spec.environment)
+        secret = network.upstream_of(spec.environment)[1]
         try:
-            joined = stack.enter_context(network.network(ground.folder / "network", asked, ground.home.root))
+            joined = stack.enter_context(network.network(ground.folder / "network", asked, ground.home.root, secret))
         except OSError as error:
             raise ToolError(f"The sandbox's network could not be made: {error}. The command did not run.") from error
     is_full = tier.number == probe.FULL

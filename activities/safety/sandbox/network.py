@@ -3,6 +3,7 @@
 import base64
 import errno
 import fcntl
+import hashlib
 import json
 import os
 import signal
@@ -13,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from activities.processes import tree
 from activities.processes.command import inherited_environment
@@ -57,9 +58,10 @@ def proxy_environment() -> dict[str, str]:
 
 
 @contextmanager
-def network(folder: Path, asked: Record, home: Path) -> Iterator[Network]:
+def network(folder: Path, asked: Record, home: Path, authorization: str = "") -> Iterator[Network]:
     """The session's network for as long as the block runs; a runner that starts meanwhile keeps it for longer.
 
+    `authorization` is for the person's own proxy; it is told to ours and written nowhere.
     Raises OSError when it cannot be made.
     """
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -69,7 +71,7 @@ def network(folder: Path, asked: Record, home: Path) -> Iterator[Network]:
         with _starting(folder):
             found = find(folder, asked)
             if found is None:
-                _start(folder, asked, home)
+                _start(folder, asked, home, authorization)
                 found = find(folder, asked)
         if found is None:
             raise OSError(errno.EIO, "the session's network died at its start")
@@ -105,12 +107,12 @@ def _starting(folder: Path) -> Iterator[None]:
         yield
 
 
-def _start(folder: Path, asked: Record, home: Path) -> None:
+def _start(folder: Path, asked: Record, home: Path, authorization: str) -> None:
     (folder / "asked.json").write_text(json.dumps(dict(asked)))
     try:
         starter = subprocess.run(
             [sys.executable, "-I", "-S", "-X", "utf8", "-c", _LAUNCH, ROOT, str(folder)],
-            stdin=subprocess.DEVNULL,
+            input=authorization.encode(),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             cwd="/",
@@ -166,15 +168,16 @@ def asked(policy: Policy, home: Home, environment: Mapping[str, str]) -> Record:
         "allowed": list(policy.domains),
         "denied": list(policy.denied_domains),
         "engine": str(home.engine / "engine.json"),
-        "upstream": upstream_of(environment),
+        "upstream": upstream_of(environment)[0],
     }
 
 
-def upstream_of(environment: Mapping[str, str]) -> list[str | int] | None:
-    """Host, port and credentials of the person's own proxy."""
+def upstream_of(environment: Mapping[str, str]) -> tuple[list[str | int] | None, str]:
+    """Host and port of the person's own proxy, with a name for its credentials; and these."""
     named = next((environment[name] for name in ("HTTPS_PROXY", "https_proxy") if environment.get(name)), "")
     parts = urlsplit(named if "://" in named else f"http://{named}")
     if not named or parts.scheme != "http" or not parts.hostname:
-        return None
-    given = f"{parts.username or ''}:{parts.password or ''}" if parts.username else ""
-    return [parts.hostname, parts.port or 80, base64.b64encode(given.encode()).decode() if given else ""]
+        return None, ""
+    given = f"{unquote(parts.username)}:{unquote(parts.password or '')}" if parts.username else ""
+    authorization = base64.b64encode(given.encode()).decode()
+    return [parts.hostname, parts.port or 80, hashlib.sha256(given.encode()).hexdigest()[:16]], authorization

@@ -49,7 +49,7 @@ def main() -> None:
     os.setsid()
     try:
         asked = json.loads((folder / "asked.json").read_bytes())
-        Proxy(folder, asked).serve(lambda: tell(say))
+        Proxy(folder, asked, sys.stdin.read()).serve(lambda: tell(say))
     except (OSError, ValueError) as error:
         os.write(say, str(error).encode()[:4000])
         os._exit(1)
@@ -89,12 +89,13 @@ def hold(channel: socket.socket) -> None:
 class Proxy:
     """Serves one session."""
 
-    def __init__(self, folder: Path, asked: dict[str, Any]) -> None:  # Any: what network.py wrote as JSON
+    def __init__(self, folder: Path, asked: dict[str, Any], authorization: str) -> None:  # Any: JSON
         self.folder = folder
         self.allowed: list[str] = asked["allowed"]
         self.denied: list[str] = asked["denied"]
         self.engine = Path(asked["engine"])
         self.upstream: list[str | int] | None = asked["upstream"]
+        self.authorization = authorization
         self.asked = asked
         self.last_use = time.monotonic()
         self.lock = threading.Lock()
@@ -209,9 +210,9 @@ class Proxy:
 
     def dial_through(self, host: str, port: int) -> socket.socket:
         """The same by the person's own proxy."""
-        name, number, authorization = self.upstream or ("", 0, "")
+        name, number, _ = self.upstream or ("", 0, "")
         outside = socket.create_connection((str(name), int(number)), DIAL)
-        header = f"Proxy-Authorization: Basic {authorization}\r\n" if authorization else ""
+        header = f"Proxy-Authorization: Basic {self.authorization}\r\n" if self.authorization else ""
         outside.sendall(f"CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n{header}\r\n".encode())
         head = b""
         while b"\r\n\r\n" not in head and len(head) < 16384 and (more := outside.recv(1)):

@@ -1,15 +1,16 @@
 """What only a person may do is denied where a command does it openly, and nothing else is."""
 
-from pathlib import Path
-
 import pytest
 
-from activities.safety.own_acts import own_act_findings
-from tests.fakes.world import make_call, make_world
+from activities.safety.bash.judge import judge
+from activities.safety.bash.setting import Setting
+from workflows.contracts.permissions import Decision
+
+HOME = "/home/dev/.local/share/perdure"
 
 
-def is_denied(folder: Path, command: str) -> bool:
-    return bool(own_act_findings(make_call(make_world(folder), folder / "work", "Bash"), command))
+def is_denied(command: str) -> bool:
+    return judge(command, Setting(own_home=HOME)).verdict == Decision.DENY
 
 
 @pytest.mark.parametrize(
@@ -39,14 +40,24 @@ def is_denied(folder: Path, command: str) -> bool:
         'cat "$PERDURE_HOME/keys/person"',
         "cat ${PERDURE_HOME}/keys/person",
         "cat ~/.local/share/perdure/keys/person",
+        "perdure run -p x",
+        "perdure cron add x",
+        "curl http://localhost:8233/api",
+        "pkill -f perdure",
+        "kill $PPID",
+        "echo '{}' > .perdure/settings.json",
+        "cd .perdure && rm settings.json",
+        "sed -i s/deny/allow/ ~/.perdure/settings.json",
+        "python3 -c \"open('.perdure/settings.json', 'w')\"",
+        "export PERDURE_SANDBOX=off",
     ],
 )
-def test_a_persons_act_is_denied(tmp_path: Path, command: str) -> None:
-    assert is_denied(tmp_path, command)
+def test_a_persons_act_is_denied(command: str) -> None:
+    assert is_denied(command)
 
 
-def test_the_folder_of_the_keys_is_denied_by_its_path(tmp_path: Path) -> None:
-    assert is_denied(tmp_path, f"cat {make_world(tmp_path).home.keys}/person")
+def test_the_folder_of_the_keys_is_denied_by_its_path() -> None:
+    assert is_denied(f"cat {HOME}/keys/person")
 
 
 @pytest.mark.parametrize(
@@ -67,5 +78,5 @@ def test_the_folder_of_the_keys_is_denied_by_its_path(tmp_path: Path) -> None:
         "perdure approvals",
     ],
 )
-def test_work_on_a_thing_of_that_name_is_not(tmp_path: Path, command: str) -> None:
-    assert not is_denied(tmp_path, command)
+def test_work_on_a_thing_of_that_name_is_not(command: str) -> None:
+    assert not is_denied(command)
