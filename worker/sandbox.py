@@ -4,6 +4,7 @@ import asyncio
 import os
 import secrets
 import shutil
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,9 @@ from workflows.contracts.errors import ToolError, UserError
 from workflows.contracts.sandbox import SandboxSettings
 
 _LONGEST = 600.0
+_TRY = "try-"
+_KEPT = 86_400.0
+"""Seconds after which what a killed trial left is removed."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +72,8 @@ def try_command(
 
     UserError when it cannot be started.
     """
-    scratch = home.journal / f"try-{secrets.token_hex(4)}"
+    _tidy(home)
+    scratch = home.journal / f"{_TRY}{secrets.token_hex(4)}"
     scratch.mkdir(mode=0o700, parents=True)
     try:
         return asyncio.run(_tried(home, folder, settings, command, environment, show, scratch))
@@ -77,6 +82,13 @@ def try_command(
     finally:
         network.end(scratch / "sandbox" / "network")
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _tidy(home: Home) -> None:
+    for old in home.journal.glob(f"{_TRY}*"):
+        if time.time() - old.stat().st_mtime > _KEPT:
+            network.end(old / "sandbox" / "network")
+            shutil.rmtree(old, ignore_errors=True)
 
 
 async def _tried(  # noqa: PLR0913, PLR0917 - what is run, where, and with what
