@@ -8,7 +8,18 @@ import traceback
 
 from tests.bench.measure import Measure, not_measured, table
 
-GROUPS = ("overhead", "long", "first_byte", "recovery", "starts", "headless", "cold_read", "early_start", "sandbox")
+GROUPS = (
+    "overhead",
+    "long",
+    "first_byte",
+    "recovery",
+    "starts",
+    "headless",
+    "cold_read",
+    "early_start",
+    "sandbox",
+    "analysis",
+)
 """Modules of this folder; each has `measures()`."""
 
 
