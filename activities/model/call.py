@@ -13,6 +13,7 @@ from activities.world import Beat, World
 from workflows.contracts.errors import ChainError
 from workflows.contracts.model import ModelReply, ModelRequest
 from workflows.contracts.settings import SessionContext
+from workflows.core.tool_pool import with_searches_left
 
 CONTEXTS_HELD = 32
 
@@ -76,7 +77,7 @@ class ModelCalls:
             if not past.is_told:
                 # The attempt before may have run on another host, whose file is not here.
                 past = Past.of_details(details)
-            context = await self._context(world, request.context)
+            context = with_searches_left(await self._context(world, request.context), request.searches)
             exchange = Exchange(world, request, context, self.views, self.rooms, flight, file, past, attempt)
             return await exchange.reply()
 

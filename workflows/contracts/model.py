@@ -99,6 +99,8 @@ class ModelRequest(Contract):
     """Places of calls that ended and left no outcome; each gets a result that says so, among `waiting`."""
     beyond: int = 0
     """Calls of that entry after the first MOST_CALLS; each gets a result that says so."""
+    searches: int = 0
+    """Searches that the session has made so far."""
     refused: str = ""
     """What the provider said of the request before; a picture or document is left out for it."""
     refused_as: str = ""

@@ -20,6 +20,8 @@ class WebSettings(Contract):
     """Domains that a search leaves out; only one of both lists may be given."""
     searches: int = Field(default=8, ge=1, le=100)
     """Most searches of one request to the model (spec 05 §2)."""
+    session_searches: int = Field(default=200, ge=1)
+    """Most searches of the whole session (spec 05 §2)."""
 
     @model_validator(mode="after")
     def _has_one_list(self) -> Self:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from workflows.contracts.permissions import Decision, Mode, Policy
-from workflows.contracts.settings import SessionSettings
+from workflows.contracts.settings import SessionContext, SessionSettings
 from workflows.contracts.tools import ToolSpec
 from workflows.contracts.web import WebSettings
 from workflows.core.permissions import Asked, decide
@@ -16,6 +16,19 @@ def pool(specs: Sequence[ToolSpec], settings: SessionSettings, policy: Policy) -
     is there only if the session names it or an allow rule does, and not if a deny or ask rule does.
     """
     return tuple(_declared(spec, settings.web) for spec in specs if _is_in(spec, settings, policy))
+
+
+def with_searches_left(context: SessionContext, made: int) -> SessionContext:
+    """The context with no more searches than the session may still make; the same one as long as these are enough."""
+    left = context.settings.web.session_searches - made
+    if left >= context.settings.web.searches or not any(spec.server for spec in context.tools):
+        return context
+    tools = (
+        spec.model_copy(update={"server": {**spec.server, "max_uses": left}}) if spec.server else spec
+        for spec in context.tools
+        if left > 0 or not spec.server
+    )
+    return context.model_copy(update={"tools": tuple(tools)})
 
 
 def _is_in(spec: ToolSpec, settings: SessionSettings, policy: Policy) -> bool:

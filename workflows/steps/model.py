@@ -46,6 +46,7 @@ def model_request(running: Running) -> ModelRequest:
         max_tokens=turn.max_tokens,
         turn=turn.number,
         discards=turn.discards,
+        searches=running.state.totals.usage.searches,
         refused=turn.refused,
         refused_as=turn.refused_as,
         attempts=thresholds.model_attempts,

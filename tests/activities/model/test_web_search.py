@@ -6,6 +6,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from activities.tools.web_search import WebSearch
 from tests.fakes.model_stage import Stage, model_stage
 from workflows.contracts.messages import ServerBlock, Text
@@ -49,6 +51,13 @@ async def test_the_search_is_declared_as_the_providers_tool(tmp_path: Path) -> N
             "max_uses": 8,
             "blocked_domains": ["bad.example"],
         }
+
+
+@pytest.mark.parametrize(("made", "uses"), [(0, 8), (192, 8), (195, 5), (200, None), (230, None)])
+async def test_a_session_makes_no_more_than_two_hundred_searches(tmp_path: Path, made: int, uses: int | None) -> None:
+    async with searching(tmp_path, "hi") as stage:
+        await stage.ask(stage.request.model_copy(update={"searches": made}))
+        assert [tool["max_uses"] for tool in body(stage).get("tools", [])] == ([] if uses is None else [uses])
 
 
 async def test_what_was_found_is_kept_and_sent_back_as_it_came(tmp_path: Path) -> None:
