@@ -16,6 +16,7 @@ from activities.processes.output import read_tail
 from activities.safety.environment import READS, reading_only
 from activities.safety.sandbox import confinements, denials, git_guard, network, probe
 from activities.safety.sandbox.policy import Kind, Policy, Surroundings, make_policy, policy_from
+from activities.safety.sandbox.searches import is_search, without_secrets
 from activities.safety.sandbox.variables import held_environment
 from activities.stores.files import write_atomic
 from activities.stores.home import Home
@@ -141,14 +142,14 @@ async def reheld(ground: Ground, spec: CommandSpec, command: str, *, is_outside:
     if tier.number == probe.NONE:
         return Hold(ground, spec, tier, (_degraded(tier),))
     policy = await asyncio.to_thread(make_policy, settings, ground.where, spec.environment)
-    argv = shell(confinements.PROCESS_LIMIT + command) if tier.number == probe.FULL else spec.argv
-    return Hold(
-        ground,
-        replace(spec, argv=argv),
-        tier,
-        (_degraded(tier),) if tier.why or tier.number != probe.FULL else (),
-        policy,
-    )
+    lines = [_degraded(tier)] if tier.why or tier.number != probe.FULL else []
+    argv = spec.argv
+    if tier.number == probe.FULL:
+        argv = shell(confinements.PROCESS_LIMIT + command)
+        if await asyncio.to_thread(is_search, command):
+            policy, line = await asyncio.to_thread(without_secrets, policy)
+            lines += [line] if line else []
+    return Hold(ground, replace(spec, argv=argv), tier, tuple(lines), policy)
 
 
 def _confined(held: Hold, policy: Policy, stack: ExitStack) -> CommandSpec:

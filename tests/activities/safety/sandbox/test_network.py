@@ -139,9 +139,12 @@ def test_a_persons_own_proxy_is_gone_through(folder: Path) -> None:
 
         thread = threading.Thread(target=serve)
         thread.start()
-        through = network.upstream_of({"HTTPS_PROXY": f"http://me:pass@127.0.0.1:{upstream.getsockname()[1]}"})
-        with network.network(folder, asked("allowed.example", upstream=through), folder) as found:
+        through, secret = network.upstream_of({"HTTPS_PROXY": f"http://me:pass@127.0.0.1:{upstream.getsockname()[1]}"})
+        with network.network(folder, asked("allowed.example", upstream=through), folder, secret) as found:
             assert curl(found, "http://allowed.example/x") == "hi"
+        kept = b"".join(path.read_bytes() for path in folder.iterdir())
+        assert b"pass" not in kept
+        assert secret.encode() not in kept
         thread.join()
     assert heard[0].startswith(b"CONNECT allowed.example:80 HTTP/1.1\r\n")
     assert b"Proxy-Authorization: Basic bWU6cGFzcw==\r\n" in heard[0]

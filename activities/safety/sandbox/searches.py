@@ -1,0 +1,58 @@
+"""Searches: files with secrets are hidden from a search through the workspace, since nobody was asked about them."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from activities.safety.bash.paths import is_secret
+from activities.safety.bash.syntax import parse
+from activities.safety.sandbox.policy import Kind, Place, Policy
+
+_SEARCHERS = frozenset({"grep", "egrep", "fgrep", "rg", "ag", "ack"})
+_BESIDE = frozenset({
+    "head", "tail", "sort", "uniq", "wc", "cut", "tr", "nl", "column", "find", "ls", "echo", "printf", "true", "cd",
+})  # fmt: skip
+_NOT_ENTERED = frozenset({".git", "node_modules", ".venv"})
+MOST_LOOKED_AT = 20_000
+MOST_HIDDEN = 200
+_NAMED = 5
+
+
+def is_search(command: str) -> bool:
+    """Whether a command does nothing but search, and names no file with secrets itself: then a person was asked."""
+    script = parse(command)
+    names = {one.name for one in script.commands}
+    if not script.is_parsed or not names & _SEARCHERS or not names <= _SEARCHERS | _BESIDE:
+        return False
+    words = [word for one in script.commands for word in one.argv[1:] if not word.startswith("-")]
+    return not any(is_secret(word, by_pattern=False) for word in words)
+
+
+def without_secrets(policy: Policy) -> tuple[Policy, str]:
+    """The policy that hides them too, and the line that says so; the same policy and no line when there are none."""
+    found, is_whole = _secrets_in(policy.workspace)
+    if not found and is_whole:
+        return policy, ""
+    places = sorted((*policy.places, *found), key=lambda place: (place.path.count("/"), place.path))
+    names = [os.path.relpath(place.path, policy.workspace) for place in found]
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    hidden = f"hidden from this search, since they hold secrets: {', '.join(names[:_NAMED])}{more}" if names else ""
+    cut = "" if is_whole else "not the whole workspace was looked through for files with secrets"
+    return replace(policy, places=tuple(places)), f"[sandbox: {'; '.join(part for part in (hidden, cut) if part)}]"
+
+
+def _secrets_in(workspace: str) -> tuple[list[Place], bool]:
+    """The files and folders with secrets, and whether all was looked at."""
+    found: list[Place] = []
+    looked_at = 0
+    for folder, folders, files in os.walk(workspace):
+        looked_at += len(folders) + len(files)
+        if looked_at > MOST_LOOKED_AT or len(found) >= MOST_HIDDEN:
+            return found, False
+        for name in (*folders, *files):
+            path = Path(folder, name)
+            if is_secret(str(path), by_pattern=False) and not path.is_symlink():
+                found.append(Place(str(path), Kind.HIDDEN, is_file=name in files))
+        hidden = {place.path for place in found}
+        folders[:] = [name for name in folders if name not in _NOT_ENTERED and f"{folder}/{name}" not in hidden]
+    return found, True

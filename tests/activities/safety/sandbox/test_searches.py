@@ -1,0 +1,65 @@
+"""A search comes across no secret that nobody was asked about."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from activities.safety.sandbox.policy import Kind, Place, Policy
+from activities.safety.sandbox.searches import is_search, without_secrets
+from tests.activities.safety.sandbox.cell import Cell, cell
+from tests.fakes.held import missing
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["grep -rn key .", "rg key | head -5", "cd src && rg -n 'key' | sort | uniq -c", "find . -name x; grep -r a b"],
+)
+def test_a_search_is_known(command: str) -> None:
+    assert is_search(command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["cat .env", "grep KEY .env", "rg KEY config/.env.local", "make", "ls", "grep -r x . && npm test", "grep 'x", ""],
+)
+def test_what_does_more_or_names_a_secret_is_none(command: str) -> None:
+    assert not is_search(command)
+
+
+def test_files_with_secrets_are_found_and_named(tmp_path: Path) -> None:
+    for name in (".env", "a/b/server.pem", "a/id_rsa", ".ssh/id", ".env.example", "node_modules/x/.env", "code.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x")
+    policy = Policy(str(tmp_path), "/u", "/t", (Place(str(tmp_path), Kind.WRITE),))
+    found, line = without_secrets(policy)
+    hidden = {Path(place.path).relative_to(tmp_path).as_posix() for place in found.places if place.kind == Kind.HIDDEN}
+    assert hidden == {".env", "a/b/server.pem", "a/id_rsa", ".ssh"}
+    assert ".env" in line
+    assert found.kind_at(f"{tmp_path}/.ssh/id") == Kind.HIDDEN
+    assert found.kind_at(f"{tmp_path}/code.py") == Kind.WRITE
+
+
+def test_a_workspace_without_secrets_is_as_it_was(tmp_path: Path) -> None:
+    policy = Policy(str(tmp_path), "/u", "/t", ())
+    assert without_secrets(policy) == (policy, "")
+
+
+@pytest.fixture
+def inside() -> Iterator[Cell]:
+    if why := missing(1):
+        pytest.skip(f"tier 1 cannot be shown here: {why}")
+    with cell(1) as made:
+        yield made
+
+
+@pytest.mark.journey
+async def test_a_search_runs_past_a_secret_and_says_so(inside: Cell) -> None:
+    (inside.workspace / ".env").write_text("needle=hunter2\n")
+    (inside.workspace / "code").write_text("needle here\n")
+    said = await inside.text("grep -rn needle .")
+    assert "./code:1:needle here" in said
+    assert "hunter2" not in said
+    assert "[sandbox: hidden from this search, since they hold secrets: .env]" in said
+    assert "needle=" in await inside.text("sed -n 1p .env")
+    assert (inside.workspace / ".env").read_text() == "needle=hunter2\n"
