@@ -9,11 +9,11 @@ def named(entry):
     body = entry["body"]
     for block in [*body.get("blocks", ()), *body.get("content", ())]:
         yield from [(part.get("digest", ""), part["kind"]) for part in [block, *block.get("content", ())]]
-    yield from ((digest, "reply set aside") for digest in body.get("discards", ()))
+    yield from [(entry["page"], "page"), *((digest, "reply set aside") for digest in body.get("discards", ()))]
     yield from ((effect.get("before_object", ""), "file version") for effect in body.get("effects", ()))
     facts = body["data"] if body["kind"] == "notice" and "data" in body else {}
-    yield from [(facts.get(what, ""), what) for what in ("settings", "context", "history")]
-    yield from [(entry["page"], "page"), (body.get("full", ""), "whole result")]
+    more = [(body.get("full", ""), "whole result"), (body.get("answer", {}).get("content"), "words answered")]
+    yield from [*more, *((facts.get(what, ""), what) for what in ("settings", "context", "full", "history"))]
 
 
 def heads(history):

@@ -146,10 +146,15 @@ class Recorded:
         )
         self.waiting.append(body.model_copy(update=fields))
 
-    def answer(self, use: ToolUse, place: int = 0, *, allow: bool = True) -> Answer:
-        """A person's signed answer."""
+    def answer(self, use: ToolUse, place: int = 0, *, allow: bool = True, content: str = "") -> Answer:
+        """A person's signed answer, to an object that they saw if one is named."""
         plain = Answer(
-            request="r1", approval=f"{self.exchange}.{place}", digest=call_digest(use), allow=allow, by="ada"
+            request="r1",
+            approval=f"{self.exchange}.{place}",
+            digest=call_digest(use),
+            allow=allow,
+            by="ada",
+            content=content,
         )
         return plain.model_copy(update={"signature": self.key.sign(answer_bytes(SESSION, plain)).hex()})
 
@@ -189,7 +194,8 @@ async def full_session(store: ObjectStore) -> Recorded:
     deny = ToolUse(id="t", name="Bash", input={"command": "rm -rf /"})
     await recorded.ask(bash, deny, discards=(aside,), unknown=1)
     person = Verdict(decision=Decision.ALLOW, by="person", rule="key")
-    recorded.ran(bash, crash="attached", attempt=2, verdict=person, answer=recorded.answer(bash))
+    saw = await store.put(b"what they were asked")
+    recorded.ran(bash, crash="attached", attempt=2, verdict=person, answer=recorded.answer(bash, content=saw))
     no = Verdict(decision=Decision.DENY, by="rule", rule="Bash(rm:*)", text="never")
     recorded.ran(deny, 1, "denied", verdict=no, status=CallStatus.DENIED, is_error=True)
     for number in range(10):

@@ -29,6 +29,7 @@ KINDS = (
     "page",
     "image",
     "whole result",
+    "words answered",
     "file version",
     "reply set aside",
     "history",

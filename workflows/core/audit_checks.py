@@ -25,7 +25,7 @@ FILE_VERSION = "file version"
 HISTORY = "history"
 SET_ASIDE = "reply set aside"
 PAGE = "page"
-_NOTICE_OBJECTS = ("settings", "context", HISTORY)
+_NOTICE_OBJECTS = ("settings", "context", "full", HISTORY)
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,10 @@ def references(entry: Entry) -> Iterator[Reference]:
         case MessageBody(blocks=blocks, discards=discards):
             yield from _images(blocks)
             yield from (Reference(digest, SET_ASIDE) for digest in discards)
-        case OutcomeBody(content=content, full=full, effects=effects):
+        case OutcomeBody(content=content, full=full, effects=effects, answer=answer):
             yield from _images(content)
+            if answer is not None and answer.content:
+                yield Reference(answer.content, "words answered")
             if full:
                 yield Reference(full, "whole result")
             yield from (Reference(each.before_object, _version(each)) for each in effects if each.before_object)
