@@ -52,6 +52,8 @@ class Builder:
         self.bodies: dict[str, list[Raw]] = {}
         self.aliases: dict[str, str] = {}
         self.calls = 0
+        self.files: dict[str, str] = {}
+        """Files that the text itself fills with what is plain to see, by path."""
 
     def build(self) -> None:
         """Reads the whole text."""
@@ -62,6 +64,11 @@ class Builder:
         self.features |= reading.features
         self.follow(self, reading, Where())
 
+    @property
+    def is_full(self) -> bool:
+        """Whether no more is followed."""
+        return self.total > READ + 2 * len(self.text) or len(self.commands) > MOST
+
     def overruns(self) -> None:
         """There was more than is followed."""
         self.is_cut = True
@@ -70,7 +77,7 @@ class Builder:
     def inner(self, text: str, where: "Where") -> list[int]:
         """Reads a text that is run inside; the indexes of its own commands."""
         self.total += len(text)
-        if where.depth > DEEPEST or self.total > READ + 2 * len(self.text) or len(self.commands) > MOST:
+        if where.depth > DEEPEST or self.is_full:
             self.overruns()
             return []
         reading, _ = self.read(text, is_short=len(text) <= 10_000)

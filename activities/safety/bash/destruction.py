@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from activities.safety.bash.names import INTERPRETERS, named
-from activities.safety.bash.paths import is_account, is_critical, is_device, is_under, trimmed
+from activities.safety.bash.paths import is_account, is_critical, is_device, trimmed
 from activities.safety.bash.view import Act, View, is_unknown
 from activities.safety.bash.writing import CHANGES, programs_of, written
 from workflows.contracts.commands import UNKNOWN, Reason
@@ -54,7 +54,7 @@ def _destroyed(act: Act) -> str:  # noqa: PLR0911 - one case a program
         return _removed(act, critical, flags)
     if name in _CHANGERS:
         is_deep = "R" in flags or any(one.startswith("--recu") for one in values)
-        shallow = [one for one in critical if not is_under(act.view.setting.home, act.path(one) or "/x")]
+        shallow = [one for one in critical if not _is_home(act, one)]
         return next(iter(critical if is_deep else shallow), "")
     if name in {"mv", "gmv"}:
         return next((one for one in critical if one in act.operands[:-1] or len(act.operands) < 2), "")
@@ -135,7 +135,7 @@ def _cleaned(act: Act) -> str:
 
 
 def _programmed(act: Act) -> str:
-    for program in (*act.arguments, *(one.target.value for one in act.command.redirections if one.is_heredoc)):
+    for program in programs_of(act):
         if not _ERASES.search(program):
             continue
         for found in _PLACES.finditer(program):

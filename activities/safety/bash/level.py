@@ -9,7 +9,7 @@ from activities.safety.bash.constants import output_of
 from activities.safety.bash.dull import telling
 from activities.safety.bash.inner import Inner, inner_of
 from activities.safety.bash.lexer import Kind, Lexer
-from activities.safety.bash.piping import feed, is_line
+from activities.safety.bash.piping import as_if_unset, feed, is_line
 from activities.safety.bash.raw import Raw, RawRedirection, Reading
 from activities.safety.bash.state import ASSIGNMENT, moved, remember
 from activities.safety.bash.words import Decoder
@@ -152,6 +152,8 @@ class Level:
             self.folders[self._scope(raw)] = moved(builder.known, command, command.folder)
         for inner in inner_of(command):
             self.inner(index, inner)
+        if bare := as_if_unset(command):
+            self.inner(index, Inner(words=bare, reach=Reach.DECODED))
         self._calls(index)
 
     def _assignments(self, decoder: Decoder, words: list[str]) -> tuple[list[Assignment], list[str]]:
@@ -204,7 +206,8 @@ class Level:
     def run_words(self, index: int, words: tuple[Word, ...], where: Where) -> None:
         """Follows a command that another runs by its words."""
         builder = self.builder
-        if where.depth > DEEPEST or len(builder.commands) > MOST:
+        builder.total += 2 * len(words)
+        if where.depth > DEEPEST or builder.is_full:
             builder.overruns()
             return
         wrappers, rest = strip(list(words))

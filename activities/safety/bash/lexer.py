@@ -101,6 +101,8 @@ class Lexer(Scanner):
                 self._add(Kind.ARITHMETIC, end)
                 self.is_begin = False
                 return
+        if operator in {";;", ";&", ";;&"} and not self.cases:
+            self.fails(f"{operator} stands outside of case")
         start = self.at
         self._add(Kind.OPERATOR, self.at + len(operator))
         if operator in {"<<", "<<-"}:

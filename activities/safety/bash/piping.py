@@ -1,5 +1,8 @@
 """What is written into a shell, an interpreter or xargs, where that is plain to see."""
 
+import posixpath
+import re
+from dataclasses import replace
 from typing import Protocol
 
 from activities.safety.bash.build import Builder, Where
@@ -7,6 +10,9 @@ from activities.safety.bash.constants import given_text, output_of
 from activities.safety.bash.inner import Inner, inner_of, literal, strings_of
 from activities.safety.bash.names import is_shell, runs_text
 from workflows.contracts.commands import UNKNOWN, Place, Reach, SimpleCommand, Word
+
+_TAKES_TEXT = {"at", "batch", "crontab", "source", ".", "eval", "ssh"}
+_FLAGS = re.compile(r"-[A-Za-z]+")
 
 
 class Level(Protocol):
@@ -27,19 +33,21 @@ def feed(level: Level, index: int) -> None:
     """What is written into a shell, an interpreter or xargs, where that is plain to see."""
     builder = level.builder
     command = builder.commands[index]
+    before = [builder.commands[one] for one in command.upstream]
+    _fill(builder, command, before)
     if not command.words:
         return
     text = given_text(command)
-    before = [builder.commands[one] for one in command.upstream]
     if text is None and before:
         text = output_of(before)
     text = _sourced(builder, index) if text is None else text
+    text = _ran(builder, command) if text is None else text
     name = command.name
     if text is None or text == UNKNOWN:
         return
     if name in {"xargs", "parallel", "gxargs"}:
         _fed(level, index, text)
-    elif is_shell(name) or name in {"at", "batch", "crontab", "source", ".", "eval", "ssh"}:
+    elif is_shell(name) or name in _TAKES_TEXT or ("/" in command.argv[0] and not before and not runs_text(name)):
         level.inner(index, Inner(text))
     elif runs_text(name):
         for inner in strings_of(text):
@@ -49,6 +57,57 @@ def feed(level: Level, index: int) -> None:
         for other in level.own:
             if other > index and builder.commands[other].name == "eval":
                 level.inner(other, Inner(text, reach=Reach.DECODED))
+
+
+def _fill(builder: Builder, command: SimpleCommand, before: list[SimpleCommand]) -> None:
+    """Notes the files that a command fills with a text that is plain to see."""
+    inputs = tuple(one for one in command.redirections if ">" not in one.operator)
+    outputs = [(one.target.value, one.operator) for one in command.redirections if ">" in one.operator and not one.fd]
+    if command.name in {"tee", "sponge"}:
+        outputs += [(one, ">>" if "-a" in command.argv else ">") for one in command.argv[1:] if one[:1] != "-"]
+    if not outputs:
+        return
+    text = output_of([*before, replace(command, redirections=inputs)])
+    for value, operator in outputs:
+        path = _place(command, value)
+        if text is None:
+            builder.files.pop(path, None)
+        else:
+            builder.files[path] = (builder.files.get(path, "") if ">>" in operator else "") + text
+
+
+def _ran(builder: Builder, command: SimpleCommand) -> str | None:
+    """The text of a file that the command runs, where this text filled it before."""
+    if not builder.files:
+        return None
+    if "/" in command.argv[0] and (text := builder.files.get(_place(command, command.argv[0]))) is not None:
+        return text
+    if not runs_text(command.name):
+        return None
+    given = [one for one in command.argv[1:] if one[:1] not in {"-", "+"}]
+    given += [one.target.value for one in command.redirections if one.operator == "<"]
+    return next((text for one in given if (text := builder.files.get(_place(command, one))) is not None), None)
+
+
+def _place(command: SimpleCommand, value: str) -> str:
+    return posixpath.normpath(posixpath.join(command.folder, value))
+
+
+def as_if_unset(command: SimpleCommand) -> tuple[Word, ...]:
+    """The words as they are if the variables in its name and flags are unset; nothing if there are none.
+
+    `r$x` is rm's `r` then, and `$SUDO rm` is rm.
+    """
+    words = list(command.words)
+    while words and words[0].value == UNKNOWN and words[0].may_split and words[0].variables:
+        words.pop(0)
+    bare: list[Word] = []
+    for at, word in enumerate(words):
+        stripped = word.value.replace(UNKNOWN, "")
+        is_mixed = stripped not in {word.value, ""} and bool(word.variables)
+        takes = is_mixed and (at == 0 or _FLAGS.fullmatch(stripped) is not None)
+        bare.append(literal(stripped) if takes else word)
+    return () if tuple(bare) == command.words else tuple(bare)
 
 
 def _sourced(builder: Builder, index: int) -> str | None:

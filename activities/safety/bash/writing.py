@@ -139,6 +139,17 @@ def programs_of(act: Act) -> Iterator[str]:
         yield from (each.target.value for each in one.command.redirections if each.is_heredoc)
         if one is not act and one.name in {"echo", "printf"}:
             yield from one.arguments
+    yield from _written_before(act)
+
+
+def _written_before(act: Act) -> Iterator[str]:
+    """What the same text put into a file that it runs."""
+    wanted = {path for value in act.operands[:1] for path in act.faces(value)}
+    for other in act.view.acts[: act.index] if wanted else ():
+        if any(path in wanted for _, faces in other.outputs for path in faces):
+            for one in (other, *other.upstream):
+                yield from (each.target.value for each in one.command.redirections if each.is_heredoc)
+                yield from one.arguments if one.name in {"echo", "printf"} else ()
 
 
 def programmed(act: Act) -> Iterator[str]:
