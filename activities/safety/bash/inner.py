@@ -2,73 +2,22 @@
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
+from activities.safety.bash.interpreted import PROGRAM_FLAGS, Inner, program, strings_of
 from activities.safety.bash.names import AWKS, family, is_shell, named
 from activities.safety.bash.options import parse_front
 from workflows.contracts.commands import UNKNOWN, Reach, SimpleCommand, Word
 
 _EXEC = {"-exec", "-execdir", "-ok", "-okdir"}
-_RUNS_SYSTEM = re.compile(
-    r"system|popen|exec|spawn|subprocess|shell|passthru|\bqx\b|%x|`|open3|\bsh\(|\bProcess\b|Runtime|\brun\("
-    r"|Command|\bsh\b",
-    re.IGNORECASE,
-)
-_LITERALS = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|`([^`]*)`|%x[({\[]([^)}\]]*)|qx[({/]([^)}/]*)""")
-_PROGRAM_FLAGS = {
-    "python": "c",
-    "perl": "eE",
-    "ruby": "e",
-    "node": "ep",
-    "nodejs": "ep",
-    "php": "rBE",
-    "lua": "e",
-    "luajit": "e",
-    "deno": "",
-    "bun": "ep",
-    "osascript": "e",
-    "rscript": "e",
-    "julia": "eE",
-    "guile": "c",
-    "groovy": "e",
-    "elixir": "e",
-    "pypy": "c",
-    "raku": "e",
-    "tclsh": "",
-    "expect": "c",
-    "emacs": "",
-    "irb": "e",
-    "jrunscript": "e",
-    "ocaml": "e",
-    "sbcl": "",
-    "erl": "",
-    "scala": "e",
-}
-_LONG_PROGRAM_FLAGS = {"--eval", "--print", "eval", "-eval", "--batch", "-r", "--run", "-e", "-c"}
-
-
-@dataclass(frozen=True, slots=True)
-class Inner:
-    """Something that a command runs."""
-
-    text: str = ""
-    words: tuple[Word, ...] = ()
-    reach: Reach = Reach.INNER
-    arguments: tuple[str, ...] = ()
-    """`$0`, `$1` … of a text."""
-
-
 Finder = Callable[[SimpleCommand, list[str]], Iterator[Inner]]
-
-
-def literal(value: str) -> Word:
-    """A word that stands for a value alone."""
-    return Word(value, value, is_plain=bool(re.fullmatch(r"[\w./:=@%+,-]+", value)), may_split=UNKNOWN in value)
 
 
 def inner_of(command: SimpleCommand) -> Iterator[Inner]:
     """What one command runs by its own words."""
     yield from _of_wrappers(command)
+    for one in command.assignments:
+        if one.name in _SETS_COMMAND:
+            yield Inner(one.value.value, reach=Reach.DECODED)
     if not command.words:
         return
     name, values = command.name, [word.value for word in command.words]
@@ -77,10 +26,10 @@ def inner_of(command: SimpleCommand) -> Iterator[Inner]:
         yield from find(command, values)
     elif is_shell(name):
         yield from _shell(values)
-    elif family(name) in _PROGRAM_FLAGS:
-        yield from _program(values, _PROGRAM_FLAGS[family(name)])
+    elif family(name) in PROGRAM_FLAGS:
+        yield from program(values, PROGRAM_FLAGS[family(name)])
     if name in AWKS:
-        yield from _strings(" ".join(values[1:]))
+        yield from strings_of(" ".join(values[1:]))
     yield from _by_flags(values)
 
 
@@ -111,6 +60,8 @@ def _shell(values: list[str]) -> Iterator[Inner]:
         if value.startswith("--command="):
             yield Inner(value.partition("=")[2])
             return
+        if value == "--":
+            continue
         if re.fullmatch(r"[-+][A-Za-z]+", value):
             takes = takes or (value[0] == "-" and "c" in value[1:])
         elif value in {"--command", "-Command", "-EncodedCommand"}:
@@ -182,6 +133,13 @@ def _option_text(names: str, operand_from: int = 0) -> Finder:
     return find
 
 
+def _texts(_: SimpleCommand, values: list[str]) -> Iterator[Inner]:
+    """Arguments that are whole commands."""
+    for value in values[1:]:
+        if " " in value:
+            yield Inner(value)
+
+
 def _git(_: SimpleCommand, values: list[str]) -> Iterator[Inner]:
     for at, value in enumerate(values[1:], 1):
         if values[at - 1] in {"-c", "--config"} and "=" in value:
@@ -203,8 +161,8 @@ def _sed(_: SimpleCommand, values: list[str]) -> Iterator[Inner]:
     for value in values[1:]:
         for found in re.finditer(r"(?:^|[;\n{])\s*(?:\d+|\$|/[^/]*/)?(?:,(?:\d+|\$|/[^/]*/))?\s*e\s+([^\n]+)", value):
             yield Inner(found[1], reach=Reach.DECODED)
-        for found in re.finditer(r"s([^\w\s])((?:(?!\1).)*)\1((?:(?!\1).)*)\1[gpiIm0-9]*e", value):
-            yield Inner(found[3], reach=Reach.DECODED)
+        for found in re.finditer(r"s([^\w\s\\])((?:\\.|(?!\1)[^\\])*)\1((?:\\.|(?!\1)[^\\])*)\1[gpiIm0-9]*e", value):
+            yield Inner(re.sub(r"\\(.)", r"\1", found[3]), reach=Reach.DECODED)
 
 
 def _vim(_: SimpleCommand, values: list[str]) -> Iterator[Inner]:
@@ -215,38 +173,9 @@ def _vim(_: SimpleCommand, values: list[str]) -> Iterator[Inner]:
 
 def _quoted_program(_: SimpleCommand, values: list[str]) -> Iterator[Inner]:
     for value in values[1:]:
-        yield from _strings(value)
+        yield from strings_of(value)
         for found in re.finditer(r"(?:shell|\.shell|\\!|!|\.system)\s*(.+)", value):
             yield Inner(found[1], reach=Reach.DECODED)
-
-
-def _program(values: list[str], flags: str) -> Iterator[Inner]:
-    for at, value in enumerate(values[1:], 1):
-        is_flag = (
-            value in _LONG_PROGRAM_FLAGS or re.fullmatch(rf"-\w*[{flags}]", value)
-            if flags
-            else value in _LONG_PROGRAM_FLAGS
-        )
-        if is_flag and at + 1 < len(values):
-            yield from _strings(values[at + 1])
-        elif flags and re.match(rf"-[{flags}].", value):
-            yield from _strings(value[2:])
-
-
-def _strings(program: str) -> Iterator[Inner]:
-    """Commands in the literals of a program that runs commands."""
-    if not _RUNS_SYSTEM.search(program):
-        return
-    literals = [next(part for part in found.groups() if part is not None) for found in _LITERALS.finditer(program)]
-    for one in literals:
-        yield Inner(re.sub(r"\\(.)", r"\1", one), reach=Reach.DECODED)
-    if len(literals) > 1:
-        yield Inner(" ".join(one for one in literals if one), reach=Reach.DECODED)
-
-
-def strings_of(program: str) -> Iterator[Inner]:
-    """Commands in the literals of a program that another program reads."""
-    yield from _strings(program)
 
 
 def _by_flags(values: list[str]) -> Iterator[Inner]:
@@ -259,11 +188,41 @@ def _by_flags(values: list[str]) -> Iterator[Inner]:
             continue
         if sign and name in _COMMAND_FLAGS:
             yield Inner(given.removeprefix("exec="), reach=Reach.DECODED)
-        elif value in _COMMAND_FLAGS and at + 1 < len(values):
+        elif at + 1 < len(values) and (value in _COMMAND_FLAGS or value in _BY_PROGRAM.get(values[0], ())):
             yield Inner(values[at + 1].removeprefix("exec="), reach=Reach.DECODED)
         elif "ProxyCommand" in name and sign:
             yield Inner(given, reach=Reach.DECODED)
 
+
+_BY_PROGRAM = {
+    "tar": ("-I", "-F"),
+    "gtar": ("-I", "-F"),
+    "bsdtar": ("-I",),
+    "rsync": ("-e", "--rsh"),
+    "scp": ("-S",),
+    "man": ("-P", "-H"),
+    "zip": ("-TT",),
+    "git": ("-O",),
+}
+"""Short flags that name a command only for these programs."""
+
+_SETS_COMMAND = {
+    *(
+        "PROMPT_COMMAND",
+        "PS0",
+        "PS1",
+        "PS4",
+        "LESSOPEN",
+        "LESSCLOSE",
+        "PAGER",
+        "GIT_PAGER",
+        "MANPAGER",
+        "EDITOR",
+        "VISUAL",
+    ),
+    *("GIT_EDITOR", "GIT_SSH_COMMAND", "GIT_EXTERNAL_DIFF", "GIT_SEQUENCE_EDITOR", "BROWSER", "RSYNC_RSH", "FCEDIT"),
+}
+"""Variables whose value is run."""
 
 _COMMAND_FLAGS = {
     "--checkpoint-action",
@@ -315,7 +274,8 @@ _BY_NAME = {
     "wsl": _option_text("-e", 1),
     "cmd": _option_text("/c /k"),
     "entr": _option_text("-s"),
-    "tmux": _option_text("", 2),
+    "tmux": _texts,
+    "expect": _quoted_program,
     "screen": _option_text("-X"),
     "adb": _option_text("", 2),
     "bind": _option_text("-x"),

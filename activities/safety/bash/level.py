@@ -7,7 +7,8 @@ from dataclasses import replace
 from activities.safety.bash.build import DEEPEST, LOOPED, MOST, Builder, Where
 from activities.safety.bash.constants import output_of
 from activities.safety.bash.dull import telling
-from activities.safety.bash.inner import Inner, inner_of
+from activities.safety.bash.inner import inner_of
+from activities.safety.bash.interpreted import Inner
 from activities.safety.bash.lexer import Kind, Lexer
 from activities.safety.bash.piping import as_if_unset, feed, is_line
 from activities.safety.bash.raw import Raw, RawRedirection, Reading

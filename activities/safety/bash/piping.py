@@ -7,7 +7,8 @@ from typing import Protocol
 
 from activities.safety.bash.build import Builder, Where
 from activities.safety.bash.constants import given_text, output_of
-from activities.safety.bash.inner import Inner, inner_of, literal, strings_of
+from activities.safety.bash.inner import inner_of
+from activities.safety.bash.interpreted import Inner, literal, strings_of
 from activities.safety.bash.names import is_shell, runs_text
 from workflows.contracts.commands import UNKNOWN, Place, Reach, SimpleCommand, Word
 

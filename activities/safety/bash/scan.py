@@ -1,6 +1,7 @@
 """Where the pieces of a word end: quotes, escapes, expansions, substitutions."""
 
 import re
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 
 _PLAIN = re.compile(r"""[^ \t\n'"\\$`|&;()<>]+""")
@@ -35,7 +36,7 @@ DEEPEST, MOST_SUMS = 24, 30
 
 
 @dataclass(slots=True)
-class Scanner:
+class Scanner(ABC):
     """Walks over the pieces of words in a text."""
 
     text: str
@@ -153,9 +154,9 @@ class Scanner:
         found = _NAME.match(text, at + 1)
         return found.end() if found else at + 1
 
+    @abstractmethod
     def nested(self, at: int) -> int:
         """Behind the `)` that closes what begins here."""
-        raise NotImplementedError
 
     def _braces(self, at: int, *, is_quoted: bool) -> int:
         text, size = self.text, len(self.text)

@@ -83,7 +83,6 @@ _FRONTS = {
         "nxpucrdNIPkgRsa", "name user group chuid chdir pidfile startas", by="--exec -x -a --startas"
     ),
     "screen": _Front("cehpStTsX"),
-    "tmux": _Front("Lfsnc"),
     "daemonize": _Front("cpuelo"),
     "watch": _Front("nq", "interval"),
     "entr": _Front("s"),

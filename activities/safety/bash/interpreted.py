@@ -1,0 +1,90 @@
+"""Commands inside the programs of interpreters: what their one-liners, and what is written into them, runs."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from workflows.contracts.commands import UNKNOWN, Reach, Word
+
+_RUNS_SYSTEM = re.compile(
+    r"system|popen|exec|spawn|subprocess|shell|passthru|\bqx\b|%x|`|open3|\bsh\(|\bProcess\b|Runtime|\brun\("
+    r"|Command|\bsh\b",
+    re.IGNORECASE,
+)
+_LITERALS = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|`([^`]*)`|%x[({\[]([^)}\]]*)|qx[({/]([^)}/]*)""")
+_UNQUOTED = re.compile(r"(?m)(?:\b(?:exec|spawn|system|shell)\s+|^\s*!|^\t@?|:;\s*)([/\w][^\n;'\"`)\]]*)")
+"""Commands that stand in a program without quotes: Tcl, expect, ed, make."""
+
+PROGRAM_FLAGS = {
+    "python": "c",
+    "perl": "eE",
+    "ruby": "e",
+    "node": "ep",
+    "nodejs": "ep",
+    "php": "rBE",
+    "lua": "e",
+    "luajit": "e",
+    "deno": "",
+    "bun": "ep",
+    "osascript": "e",
+    "rscript": "e",
+    "julia": "eE",
+    "guile": "c",
+    "groovy": "e",
+    "elixir": "e",
+    "pypy": "c",
+    "raku": "e",
+    "tclsh": "",
+    "expect": "c",
+    "emacs": "",
+    "irb": "e",
+    "jrunscript": "e",
+    "ocaml": "e",
+    "sbcl": "",
+    "erl": "",
+    "scala": "e",
+}
+_LONG_PROGRAM_FLAGS = {"--eval", "--print", "eval", "-eval", "--batch", "-r", "--run", "-e", "-c"}
+
+
+@dataclass(frozen=True, slots=True)
+class Inner:
+    """Something that a command runs."""
+
+    text: str = ""
+    words: tuple[Word, ...] = ()
+    reach: Reach = Reach.INNER
+    arguments: tuple[str, ...] = ()
+    """`$0`, `$1` … of a text."""
+
+
+def literal(value: str) -> Word:
+    """A word that stands for a value alone."""
+    return Word(value, value, is_plain=bool(re.fullmatch(r"[\w./:=@%+,-]+", value)), may_split=UNKNOWN in value)
+
+
+def program(values: list[str], flags: str) -> Iterator[Inner]:
+    """Commands in the programs that stand behind these flags."""
+    for at, value in enumerate(values[1:], 1):
+        is_flag = (
+            value in _LONG_PROGRAM_FLAGS or re.fullmatch(rf"-\w*[{flags}]", value)
+            if flags
+            else value in _LONG_PROGRAM_FLAGS
+        )
+        if is_flag and at + 1 < len(values):
+            yield from strings_of(values[at + 1])
+        elif flags and re.match(rf"-[{flags}].", value):
+            yield from strings_of(value[2:])
+
+
+def strings_of(program: str) -> Iterator[Inner]:
+    """Commands in the literals of a program that runs commands."""
+    if not _RUNS_SYSTEM.search(program):
+        return
+    for found in _UNQUOTED.finditer(program):
+        yield Inner(found[1], reach=Reach.DECODED)
+    literals = [next(part for part in found.groups() if part is not None) for found in _LITERALS.finditer(program)]
+    for one in literals:
+        yield Inner(re.sub(r"\\(.)", r"\1", one), reach=Reach.DECODED)
+    if len(literals) > 1:
+        yield Inner(" ".join(one for one in literals if one), reach=Reach.DECODED)
