@@ -28,6 +28,9 @@ Out = TypeVar("Out", bound=Contract)
 BEAT_EVERY = 0.4
 """Seconds between two beats: a cancel reaches an activity with the answer to the next one."""
 
+WATCH_EVERY = 1.5
+"""The same where something is only watched, for hours or days: each beat is a write of the server's."""
+
 
 @dataclass
 class ActivityBeat:
@@ -46,11 +49,11 @@ class ActivityBeat:
         if self.is_beating:
             activity.heartbeat(*details)
 
-    async def keep(self) -> None:
+    async def keep(self, every: float = BEAT_EVERY) -> None:
         """Beat until cancelled."""
         while True:
             # Slept first: each beat is a write of the server's, and most activities end sooner.
-            await asyncio.sleep(BEAT_EVERY)
+            await asyncio.sleep(every)
             self.is_beating = True
             activity.heartbeat(*self.said)
 
@@ -89,18 +92,39 @@ class Binding(Generic[In, Out]):
                 raise ApplicationError(f"{spec.name} takes {spec.takes.__name__}", non_retryable=True)
             info = activity.info()
             with claims.held(info.workflow_id or "", info.task_token):
-                return _checked(spec.name, await _beating(run, given, identity, beats=spec.heartbeat is not None))
+                every = 0.0 if spec.heartbeat is None else WATCH_EVERY if spec.watches else BEAT_EVERY
+                return _checked(
+                    spec.name, await _beating(_leaving(run) if spec.watches else run, given, identity, every)
+                )
 
         activity_function.__annotations__ = {"given": spec.takes, "return": spec.gives}
         return activity.defn(name=spec.name)(activity_function)
 
 
-async def _beating(run: Callable[[In], Awaitable[Out]], given: In, identity: str, *, beats: bool) -> Out:
+def _leaving(run: Callable[[In], Awaitable[Out]]) -> Callable[[In], Awaitable[Out]]:
+    """The same, given up as soon as the worker is to stop: the next one goes on with it."""
+
+    async def leaving(given: In) -> Out:
+        stop = asyncio.ensure_future(activity.wait_for_worker_shutdown())
+        working = asyncio.ensure_future(run(given))
+        try:
+            await asyncio.wait({stop, working}, return_when=asyncio.FIRST_COMPLETED)
+            if working.done():
+                return working.result()
+            raise StepFailure(FailureKind.TRANSPORT, "the worker stops", 0.5, retryable=True)
+        finally:
+            stop.cancel()
+            working.cancel()
+
+    return leaving
+
+
+async def _beating(run: Callable[[In], Awaitable[Out]], given: In, identity: str, every: float) -> Out:
     """Run in a task of its own: a cancel that the workflow asked for is told to it, and it returns what it has."""
     info = activity.info()
     beat = ActivityBeat(info.attempt, identity, tuple(str(detail) for detail in info.heartbeat_details))
     _BEAT.set(beat)
-    keeping = asyncio.ensure_future(beat.keep()) if beats else None
+    keeping = asyncio.ensure_future(beat.keep(every)) if every else None
     working = asyncio.ensure_future(_failing_well(run, given))
     try:
         await asyncio.wait({working})

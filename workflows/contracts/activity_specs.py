@@ -35,6 +35,8 @@ class ActivitySpec(Generic[In, Out]):
     longest_retry: timedelta = timedelta(seconds=32)
     on_host: bool = False
     """Needs the session's host: its files and processes."""
+    watches: bool = False
+    """Waits for what goes on without it: it beats seldom, and a worker that stops leaves it to the next one at once."""
 
 
 _SLOW_BEAT = timedelta(seconds=10)
@@ -78,6 +80,7 @@ WATCH_TASK = ActivitySpec(
     "watch_task",
     WatchRequest,
     Watched,
+    watches=True,
     timeout=timedelta(days=30),
     heartbeat=_SLOW_BEAT,
     attempts=0,
