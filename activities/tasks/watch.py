@@ -28,7 +28,7 @@ async def watch_task(world: World, request: WatchRequest) -> Watched:
     folder = world.journal.call(request.session, request.task.key).folder
     lines = _Lines(folder, request.offset, is_first=request.number == 1)
     stop = world.beat().cancelled
-    end = None
+    end: CommandEnd | None = None
     while end is None and is_running(folder):
         if stop.is_set():
             return await end_task(world, request)
@@ -37,7 +37,9 @@ async def watch_task(world: World, request: WatchRequest) -> Watched:
         with suppress(TimeoutError):
             await asyncio.wait_for(stop.wait(), LOOK_S)
         end = ended(folder)
-    return await told_end(world, request, end or await asyncio.to_thread(last_look, folder))
+    if end is None:
+        end = await asyncio.to_thread(last_look, folder)
+    return await told_end(world, request, end)
 
 
 async def end_task(world: World, request: WatchRequest) -> Watched:

@@ -1,6 +1,7 @@
 """Plan mode: entered and left with the person's word, which mode it brings back, and what the model hears of it."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from tests.fakes.crash import healthy, kill
 from tests.fakes.rig import Rig, Talk, played
 from worker.person_key import person_key
 from workflows.contracts.permissions import Answer, Approval, Mode, answer_bytes
-from workflows.contracts.session import SetMode
+from workflows.contracts.session import SetMode, Snapshot
 from workflows.contracts.tools import CallStatus
 from workflows.contracts.transcript import NoticeBody
 from workflows.session import SessionWorkflow
@@ -35,6 +36,10 @@ async def answered(talk: Talk, asked: Approval, *, allow: bool, text: str = "", 
 async def notices(talk: Talk, head: str, what: str) -> list[NoticeBody]:
     bodies = [link.entry.body for link in await talk.links(head)]
     return [body for body in bodies if isinstance(body, NoticeBody) and body.what == what]
+
+
+def rests_after(turns: int, told: Snapshot) -> bool:
+    return told.state.turns == turns and told.phase == "idle"
 
 
 async def test_a_plan_is_refused_mended_and_approved_across_a_crash_and_the_mode_comes_back(
@@ -109,7 +114,7 @@ async def test_the_model_is_told_once_when_the_person_changes_plan_mode(rig: Rig
         await talk.handle.execute_update(SessionWorkflow.set_mode, SetMode(request="m", mode=Mode.PLAN))
         for turns in (2, 3):
             await talk.send("go on")
-            await talk.when(lambda told, turns=turns: told.state.turns == turns and told.phase == "idle", 40)
+            await talk.when(partial(rests_after, turns), 40)
         reminders = await notices(talk, (await talk.snapshot()).state.head, "mode_reminder")
         assert len(reminders) == 1
         assert str(rig.home.plan(talk.session)) in reminders[0].text

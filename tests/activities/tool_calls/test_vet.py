@@ -22,7 +22,7 @@ def decided(
     assert tool is not None
     settings = SessionSettings(rules=rules or Rules())
     call = make_call(make_world(folder), folder / "work", tool_name, settings=settings)
-    return vet(call, tool, parse_input(tool, use(tool_name, **given)), mode, None)
+    return vet(call, tool, parse_input(tool, use(tool_name, description="d")), mode, None)
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_each_thing_wrong_with_an_input_is_named(given: dict[str, object], wrong
     tool = find("Bash")
     assert tool is not None
     with pytest.raises(ToolError, match="Nothing was done") as told:
-        parse_input(tool, use("Bash", **given))
+        parse_input(tool, use("Bash", description="d"))
     assert wrong in str(told.value)
 
 
@@ -105,8 +105,13 @@ def test_a_refusal_says_who_and_why(by: str, rule: str, text: str, told: str) ->
 
 
 def test_a_monitored_command_is_judged_as_one_that_bash_runs(tmp_path: Path) -> None:
-    given = {"description": "d"}
-    assert decided(tmp_path, "Monitor", command="ls", **given).decision == Decision.ALLOW
-    assert decided(tmp_path, "Monitor", command="make", **given).decision == Decision.ASK
-    assert decided(tmp_path, "Monitor", rules=Rules(deny=("Bash(make:*)",)), command="make all", **given).by == "rule"
-    assert decided(tmp_path, "Monitor", Mode.BYPASS, command="perdure approve 1.0", **given).decision == Decision.DENY
+    assert decided(tmp_path, "Monitor", command="ls", description="d").decision == Decision.ALLOW
+    assert decided(tmp_path, "Monitor", command="make", description="d").decision == Decision.ASK
+    assert (
+        decided(tmp_path, "Monitor", rules=Rules(deny=("Bash(make:*)",)), command="make all", description="d").by
+        == "rule"
+    )
+    assert (
+        decided(tmp_path, "Monitor", Mode.BYPASS, command="perdure approve 1.0", description="d").decision
+        == Decision.DENY
+    )
