@@ -1,4 +1,4 @@
-"""Brace expansion, as bash does it: on the source, before anything else."""
+"""Brace expansion, before anything else, and the cutting of what expands into words."""
 
 import re
 from collections.abc import Callable
@@ -11,6 +11,11 @@ Skip = Callable[[str, int], int]
 """The place behind the quoted or expanded piece that begins here."""
 
 _RANGE = re.compile(r"(-?\d+|[A-Za-z])\.\.(-?\d+|[A-Za-z])(?:\.\.(-?\d+))?", re.ASCII)
+
+
+def fields(text: str, separators: str) -> list[str]:
+    """A text cut at the characters of IFS; whole where there are none."""
+    return re.split(f"[{re.escape(separators)}]+", text) if separators else [text]
 
 
 def expand(source: str, skip: Skip) -> list[str]:

@@ -34,6 +34,8 @@ _SECRET_SAMPLES = (
     ".bash_history", ".zsh_history", ".python_history", "..",
 )  # fmt: skip
 
+_SECRET_FOLDERS = (".ssh", ".gnupg", ".aws", ".kube", ".docker", ".azure", "..")
+
 _DEVICE = re.compile(
     r"/dev/(?:[shvx]v?d[a-z]+\d*|nvme\d.*|mmcblk\d.*|r?disk\d.*|mapper/.+|md\d.*|md/.+|dm-\d+|loop\d.*|sr\d"
     r"|fd\d+|nbd\d.*"
@@ -141,11 +143,10 @@ def is_secret(path: str, *, by_pattern: bool = True) -> bool:
     low = path.lower()
     if _SECRET_PATH.search(low):
         return True
-    for part in low.split("/"):
-        if not part:
-            continue
+    parts = [part for part in low.split("/") if part]
+    for at, part in enumerate(parts):
         if _GLOB.search(part):
-            if by_pattern and _may_be_secret(part):
+            if by_pattern and _may_be_secret(part, is_folder=at < len(parts) - 1):
                 return True
         elif _SECRET_NAME.fullmatch(part) and part != ".env.example":
             return True
@@ -153,9 +154,10 @@ def is_secret(path: str, *, by_pattern: bool = True) -> bool:
 
 
 @functools.lru_cache(maxsize=4096)
-def _may_be_secret(part: str) -> bool:
+def _may_be_secret(part: str, *, is_folder: bool) -> bool:
     pattern = _compiled(part)
-    return any(_shown(part, name) and pattern.fullmatch(name) for name in _SECRET_SAMPLES)
+    names = _SECRET_FOLDERS if is_folder else _SECRET_SAMPLES
+    return any(_shown(part, name) and pattern.fullmatch(name) for name in names)
 
 
 def _shown(part: str, name: str) -> bool:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from activities.safety.bash.names import INTERPRETERS, NETWORK, is_shell, named
 from activities.safety.bash.paths import is_secret
@@ -87,7 +88,7 @@ def _secret_of(act: Act, *, for_egress: bool = False) -> str:
     if act.name in _TEXTS:
         return ""
     by_pattern = act.name not in _NAMES_ONLY and act.name != "git"
-    skipped = _skipped(act) if for_egress or act.name in NETWORK else set()
+    skipped = data_of(act) | (_skipped(act) if for_egress or act.name in NETWORK else set())
     for value, faces in act.named:
         if value not in skipped and any(is_secret(path, by_pattern=by_pattern) for path in faces):
             return value
@@ -109,6 +110,33 @@ _MENTIONED = re.compile(
     r"|\.git-credentials|\.pgpass|\.kube/config|\.gnupg/\w*|\.docker/config\.json)(?![\w-])|/etc/shadow"
     r"|/proc/\w+/environ"
 )
+
+
+_TEXT_FIRST = named("grep egrep fgrep rg fd fdfind sed gsed awk gawk mawk nawk jq tr ggrep")
+_GIVES_TEXT = {
+    "git": named("--grep --author --committer -S -G"),
+    **dict.fromkeys(("grep", "egrep", "fgrep", "rg"), named("-e --regexp")),
+    **dict.fromkeys(("sed", "gsed"), named("-e --expression")),
+    "find": named("-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname"),
+}
+_READS_TEXT = re.compile(
+    r"-[A-Za-z]*[efL]|-e.+|-f.+|--(?:regexp|file|expression|from-file|rawfile|slurpfile|arg)(?:=.*)?"
+)
+
+
+def data_of(act: Act) -> set[str]:
+    """Values that are patterns, programs or texts to compare, and no files."""
+    name, values = act.name, act.values
+    if name in {"[[", "[", "test"}:
+        signs = {"=", "==", "!=", "=~", "<", ">", "-eq", "-ne", "-lt", "-gt", "-le", "-ge"}
+        found = [one for at, one in enumerate(values) if signs & {*values[at - 1 : at], *values[at + 1 : at + 2]}]
+    else:
+        flags = _GIVES_TEXT.get(name, frozenset())
+        found = [after for one, after in pairwise(values) if one in flags]
+        found += [one.partition("=")[2] for one in values if one.partition("=")[0] in flags]
+        if name in _TEXT_FIRST and not any(_READS_TEXT.fullmatch(one) for one in values[1:]):
+            found += act.operands[:1]
+    return {one for one in found if values.count(one) < 2}
 
 
 def _skipped(act: Act) -> set[str]:

@@ -11,7 +11,7 @@ from activities.safety.bash.setting import Setting
 from workflows.contracts.commands import UNKNOWN, Reason, Redirection, Script, SimpleCommand, Word
 from workflows.contracts.permissions import Decision
 
-_VALUE = re.compile(r"(?:--?[\w-]+|[A-Za-z_]\w*)=(.+)|-[A-Za-z](/.+|\./.+|~.+)", re.DOTALL)
+_VALUE = re.compile(r"(?:--?[\w-]+|[A-Za-z_]\w*)=(.+)|-[A-Za-z]([/~].+|\.\.?/.+|[@.]\w.*|@[/~.].+)", re.DOTALL)
 
 
 class Act:
@@ -132,7 +132,10 @@ def _as_paths(value: str) -> Iterator[str]:
         return
     found = _VALUE.fullmatch(value)
     if found:
-        yield found[1] or found[2]
+        given = found[1] or found[2]
+        yield given
+        if given[0] in "@<":
+            yield given[1:].partition(";")[0]
         return
     if value.startswith("@") and len(value) > 1:
         yield value[1:]

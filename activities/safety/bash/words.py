@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from activities.safety.bash.braces import MOST, MOST_BRACES, expand
+from activities.safety.bash.braces import MOST, MOST_BRACES, expand, fields
 from activities.safety.bash.lexer import Lexer
 from activities.safety.bash.sums import evaluated
 from workflows.contracts.commands import UNKNOWN, Word
@@ -19,7 +19,6 @@ _ESCAPE = re.compile(r"\\(x[0-9A-Fa-f]{1,2}|u[0-9A-Fa-f]{1,4}|U[0-9A-Fa-f]{1,8}|
 _LETTERS = {"a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _NAMED = re.compile(r"([A-Za-z_]\w*|[0-9]+|[@*#?$!-])(.*)", re.ASCII | re.DOTALL)
 _SLICE = re.compile(r":\s*(-?\d+|\s-\d+)(?::(\d+))?", re.ASCII)
-_BLANKS = re.compile(r"[ \t\n]+")
 
 
 _MOST_MADE, _DEEPEST = 256, 24
@@ -270,7 +269,7 @@ class _Pieces:
         if any(char in text for char in "*?["):
             self.has_glob = True
             self.marks.add("glob")
-        parts = _BLANKS.split(text)
+        parts = fields(text, self.decoder.known.get("IFS", " \t\n"))
         self.value.append(parts[0])
         for part in parts[1:]:
             if "".join(self.value):

@@ -29,7 +29,12 @@ class _Front:
 
 _FRONTS = {
     "time": _Front("fo", "format output", known="-p"),
-    "timeout": _Front("ks", "kill-after signal", operands=1, known="-k -s -v --foreground --preserve-status --verbose"),
+    "timeout": _Front(
+        "ks",
+        "kill-after signal",
+        operands=1,
+        known="-k -s -v --foreground --preserve-status --verbose --signal --kill-after",
+    ),
     "nice": _Front("n", "adjustment", known="-n --adjustment -N"),
     "ionice": _Front("cnpPu", "class classdata", known="-c -n -t --class --classdata --ignore"),
     "nohup": _Front(known=" "),
@@ -180,10 +185,11 @@ def _is_transparent(front: _Front, own: list[Word]) -> bool:
         elif re.fullmatch(r"-\d+", value):
             if "-N" not in known:
                 return False
-        elif value[:2] not in known:
-            return False
         else:
-            takes_value = value[1] in front.valued and len(value) == 2
+            end = next((at for at, char in enumerate(value) if at and char in front.valued), len(value) - 1)
+            if value == "-" or any(f"-{char}" not in known for char in value[1 : end + 1]):
+                return False
+            takes_value = value[end] in front.valued and end == len(value) - 1
     return True
 
 
