@@ -140,6 +140,12 @@ def _texts(_: SimpleCommand, values: list[str]) -> Iterator[Inner]:
             yield Inner(value)
 
 
+def _pager(_: SimpleCommand, values: list[str]) -> Iterator[Inner]:
+    for value in values[1:]:
+        if value.startswith(("+!", "-+!")):
+            yield Inner(value.partition("!")[2])
+
+
 def _git(_: SimpleCommand, values: list[str]) -> Iterator[Inner]:
     for at, value in enumerate(values[1:], 1):
         if values[at - 1] in {"-c", "--config"} and "=" in value:
@@ -275,6 +281,8 @@ _BY_NAME = {
     "cmd": _option_text("/c /k"),
     "entr": _option_text("-s"),
     "tmux": _texts,
+    "less": _pager,
+    "more": _pager,
     "expect": _quoted_program,
     "screen": _option_text("-X"),
     "adb": _option_text("", 2),

@@ -79,10 +79,10 @@ def program(values: list[str], flags: str) -> Iterator[Inner]:
 
 def strings_of(program: str) -> Iterator[Inner]:
     """Commands in the literals of a program that runs commands."""
-    if not _RUNS_SYSTEM.search(program):
-        return
     for found in _UNQUOTED.finditer(program):
         yield Inner(found[1], reach=Reach.DECODED)
+    if not _RUNS_SYSTEM.search(program):
+        return
     literals = [next(part for part in found.groups() if part is not None) for found in _LITERALS.finditer(program)]
     for one in literals:
         yield Inner(re.sub(r"\\(.)", r"\1", one), reach=Reach.DECODED)

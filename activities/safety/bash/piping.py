@@ -13,6 +13,8 @@ from activities.safety.bash.names import is_shell, runs_text
 from workflows.contracts.commands import UNKNOWN, Place, Reach, SimpleCommand, Word
 
 _TAKES_TEXT = {"at", "batch", "crontab", "source", ".", "eval", "ssh"}
+_TIMES = re.compile(r"(?m)^\s*(?:@\w+|(?:[\d*/,-]+\s+){4}[\d*/,\w-]+)\s+")
+"""When a line of a crontab is run."""
 _FLAGS = re.compile(r"-[A-Za-z]+")
 
 
@@ -40,7 +42,7 @@ def feed(level: Level, index: int) -> None:
         return
     text = given_text(command)
     if text is None and before:
-        text = output_of(before)
+        text = output_of(before) or _parts(before)
     text = _sourced(builder, index) if text is None else text
     text = _ran(builder, command) if text is None else text
     name = command.name
@@ -49,7 +51,7 @@ def feed(level: Level, index: int) -> None:
     if name in {"xargs", "parallel", "gxargs"}:
         _fed(level, index, text)
     elif is_shell(name) or name in _TAKES_TEXT or ("/" in command.argv[0] and not before and not runs_text(name)):
-        level.inner(index, Inner(text))
+        level.inner(index, Inner(_TIMES.sub("", text) if name == "crontab" else text))
     elif runs_text(name):
         for inner in strings_of(text):
             level.inner(index, inner)
@@ -58,6 +60,14 @@ def feed(level: Level, index: int) -> None:
         for other in level.own:
             if other > index and builder.commands[other].name == "eval":
                 level.inner(other, Inner(text, reach=Reach.DECODED))
+
+
+def _parts(before: list[SimpleCommand]) -> str | None:
+    """What those of several commands print whose text is plain to see: `(crontab -l; echo x)`."""
+    if len({(one.pipeline, one.stage) for one in before}) == 1 == len(before):
+        return None
+    texts = [output_of([one]) for one in before if one.name in {"echo", "printf", "cat"}]
+    return "".join(one for one in texts if one) or None
 
 
 def _fill(builder: Builder, command: SimpleCommand, before: list[SimpleCommand]) -> None:
@@ -122,6 +132,16 @@ def _sourced(builder: Builder, index: int) -> str | None:
     return output_of(inside)
 
 
+def _mark(argv: tuple[str, ...]) -> str:
+    """What stands for a name in the words that xargs runs."""
+    for at, value in enumerate(argv):
+        if value in {"-I", "--replace"} and at + 1 < len(argv):
+            return argv[at + 1]
+        if value.startswith(("-I", "--replace=")):
+            return value.removeprefix("-I").removeprefix("--replace=")
+    return "{}"
+
+
 def _fed(level: Level, index: int, text: str) -> None:
     command = level.builder.commands[index]
     inners = list(inner_of(command))
@@ -129,8 +149,11 @@ def _fed(level: Level, index: int, text: str) -> None:
         added = tuple(literal(one) for one in text.replace("\0", " ").split())
         where = level.where.below(Place.RUN_BY, index, command.span, command.folder, Reach.DECODED)
         words = [word for word in inner.words if word.value != UNKNOWN]
-        if any("{}" in word.value for word in words) and added:
-            words = [literal(word.value.replace("{}", added[0].value)) for word in words]
+        mark = _mark(command.argv)
+        if any(mark in word.value for word in words) and added:
+            line = text.replace("\0", "\n").strip().split("\n")[0]
+            words = [literal(word.value.replace(mark, line)) for word in words]
+            added = ()
         level.run_words(index, (*words, *added), where)
 
 

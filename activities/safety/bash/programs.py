@@ -145,7 +145,9 @@ def _ip(values: list[str]) -> Judged:
         return "", []
     if not rest or not _OBJECTS.fullmatch(rest[0]):
         return "ip is proved for showing only", []
-    if len(rest) > 1 and rest[1] not in {"show", "list", "ls", "lst", "sh", "s"}:
+    # `ip link s` is set, `ip addr s` is show.
+    shows = {"show", "list", "ls", "lst", "sh", *(["s"] if rest[0].startswith("a") else [])}
+    if len(rest) > 1 and rest[1] not in shows:
         return f"ip {rest[1]} is not known to read only", []
     return ("ip is proved for showing only", []) if any(one.startswith("-") for one in rest) else ("", [])
 

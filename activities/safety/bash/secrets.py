@@ -44,7 +44,15 @@ def secret_egress(view: View) -> Iterator[Reason]:
     sinks = [act for act in view.acts if _sends(act)]
     if not sinks:
         return
-    source = next((found for act in view.acts if (found := _secret_of(act, for_egress=True))), "")
+    source = next(
+        (
+            found
+            for act in view.acts
+            # `gh auth token` alone shows a secret; it does not send it.
+            if (found := _secret_of(act, for_egress=True)) and not (sinks == [act] and _dumped(act))
+        ),
+        "",
+    )
     source = source or next((f"${one}" for one in sorted(view.variables) if is_secret_name(one)), "")
     if source:
         where = sinks[0].name or "a socket"
@@ -160,6 +168,8 @@ def _dumped(act: Act) -> str:
     if name in {"set", "export", "declare", "typeset", "readonly", "compgen"}:
         bare = not given or set(given) <= {"-p", "-x", "-px", "-xp", "-e", "-v"}
         return "the environment" if bare else ""
+    if name == "ps" and any("environ" in one for one in given):
+        return "the environment of other processes"
     if name == "ps" and any(re.fullmatch(r"-?[a-zA-Z]*e[a-zA-Z]*", one) and _shows_environment(one) for one in given):
         return "the environment of other processes"
     if name in {"jq", "gojq", "yq"} and any(re.search(r"\benv\b|\$ENV|\$__prog|input_filename", one) for one in given):

@@ -61,7 +61,7 @@ def _is_wired(act: Act, shells: list[Act]) -> bool:
         runs = any(
             is_shell(one.name) or one.name == "eval" or is_unknown(one.values[0] if one.values else "") for one in later
         )
-        return is_shell(act.name) or (act.name == "exec" and runs) or (not act.values and runs)
+        return is_shell(act.name) or (act.name == "exec" and runs)
     if any(_SOCKET.search(word.value) for word in act.command.words) and shells:
         return any(
             one is not act and (one in act.upstream or act in one.upstream or is_shell(act.name)) for one in shells
@@ -145,7 +145,7 @@ def _has_decoder(act: Act) -> bool:
     ) and not (act.command.words and act.name in {"echo", "printf"})
 
 
-def _decodes(act: Act) -> bool:
+def _decodes(act: Act) -> bool:  # noqa: PLR0911 - one case a program
     name, given = act.name, act.arguments
     letters = "".join(one[1:] for one in given if re.fullmatch(r"-[A-Za-z]+", one))
     match name:
@@ -177,6 +177,12 @@ def _decodes(act: Act) -> bool:
             )
         case "iconv" | "od" | "hexdump" | "jq" | "yq" | "tac" | "openssl-enc" | "dd_rescue":
             return False
+        case "tar" | "bsdtar":
+            return (
+                "O" in letters
+                or "--to-stdout" in given
+                or any(re.fullmatch(r"[xzvjJf]*O[xzvjJfO]*", one) for one in given[:1])
+            )
         case "7z" | "unzip":
             return "-so" in given or "p" in letters
         case _ if name in INTERPRETERS:

@@ -147,9 +147,11 @@ def _weakened(act: Act) -> str:  # noqa: C901, PLR0912 - one case a program
         case "sysctl":
             hit = any("=" in one for one in given) or bool({"-w", "-p", "--write", "--load", "--system"} & set(given))
         case "mount":
-            hit = bool(re.search(r"remount|--move|--make-r?shared|-o\s*bind\S* \S+ /(?:etc|usr|bin)?$", words)) or any(
-                one == "/" for one in act.operands[-1:]
-            )
+            hit = bool(
+                re.search(
+                    r"remount|--move|--make-r?shared|bind\S* (?:-\S+ )*\S+ /(?:etc|usr|bin|s?bin|lib\w*)?/?$", words
+                )
+            ) or any(one == "/" for one in act.operands[-1:])
         case "umount":
             hit = bool({"-a", "--all"} & set(given)) or any(
                 act.path(one) in {"/", "/home", "/usr", "/proc", "/sys"} for one in act.operands

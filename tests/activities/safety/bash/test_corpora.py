@@ -1,9 +1,11 @@
 """The scores on the corpora hold."""
 
+import json
+
 import pytest
 
 from activities.safety.bash.judge import ROWS, judge
-from tests.corpora.score import Line, lines, rule_misses, score
+from tests.corpora.score import FOLDER, Line, lines, rule_misses, score
 from workflows.contracts.permissions import Decision
 
 CORPUS = lines()
@@ -51,6 +53,13 @@ def test_every_rule_of_the_corpus_is_read_as_it_says() -> None:
     missed, total = rule_misses()
     assert total > 100
     assert not missed
+
+
+def test_our_own_lines_are_judged_as_they_say() -> None:
+    rows = [json.loads(line) for line in (FOLDER / "own.jsonl").read_text("utf-8").splitlines()]
+    wrong = [row for row in rows if judge(row["command"]).verdict != row["verdict"]]
+    assert len(rows) > 700
+    assert not wrong
 
 
 def test_there_are_twenty_three_validators_each_with_its_own_name() -> None:
