@@ -22,7 +22,7 @@ def decided(
     assert tool is not None
     settings = SessionSettings(rules=rules or Rules())
     call = make_call(make_world(folder), folder / "work", tool_name, settings=settings)
-    return vet(call, tool, parse_input(tool, use(tool_name, description="d")), mode, None)
+    return vet(call, tool, parse_input(tool, use(tool_name, **given)), mode, None)
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_each_thing_wrong_with_an_input_is_named(given: dict[str, object], wrong
     tool = find("Bash")
     assert tool is not None
     with pytest.raises(ToolError, match="Nothing was done") as told:
-        parse_input(tool, use("Bash", description="d"))
+        parse_input(tool, use("Bash", **given))
     assert wrong in str(told.value)
 
 
