@@ -28,7 +28,7 @@ os.execve(sys.argv[1], sys.argv[1:], {name: value for name, value in os.environ.
 """
 UNSIGNED = """
 import json, sys, urllib.request
-url, approval, digest = sys.argv[1:]
+url, approval, digest = open("target").read().split()
 given = {"request": "mine", "approval": approval, "digest": digest, "allow": True, "by": "person"}
 body = {"waitPolicy": {"lifecycleStage": "UPDATE_WORKFLOW_EXECUTION_LIFECYCLE_STAGE_COMPLETED"},
         "request": {"meta": {"updateId": "mine"}, "input": {"name": "answer", "args": [given]}}}
@@ -42,9 +42,9 @@ FORGED = """
 import os, subprocess, sys, tempfile
 # A home of its own, so a key of its own; the store, host and engine of the person's.
 home = tempfile.mkdtemp()
-os.symlink(os.path.join(sys.argv[1], "engine"), os.path.join(home, "engine"))
+os.symlink(os.path.join(open("home").read(), "engine"), os.path.join(home, "engine"))
 kept = {name: value for name, value in os.environ.items() if name != "PERDURE_CALL"}
-sys.exit(subprocess.call(sys.argv[2:], env={**kept, "PERDURE_HOME": home}))
+sys.exit(subprocess.call(sys.argv[1:], env={**kept, "PERDURE_HOME": home}))
 """
 STREAM = ("--unattended", "deny", "--output-format", "stream-json")
 REFUSALS = ("a person's act", "is for a person", "is for a person", "s signature", "is for a person")
@@ -109,6 +109,9 @@ def _attempts(cli: Cli, approval: str, asker: str) -> list[str]:
     scripts = {"daemon": DAEMON, "unsigned": UNSIGNED, "forged": FORGED}
     for name, text in scripts.items():
         (cli.folder / f"{name}.py").write_text(text)
+    # In files, so that the text of the command gives neither the engine's port nor the person's folder away.
+    (cli.folder / "target").write_text(f"{url} {approval} {found['digest']}")
+    (cli.folder / "home").write_text(str(cli.home.root))
     python = shlex.quote(sys.executable)
     # `approve` is put together, so that the text of the command does not give it away.
     act = f"{shlex.join(PROGRAM)} app''rove {asker}"
@@ -117,6 +120,6 @@ def _attempts(cli: Cli, approval: str, asker: str) -> list[str]:
         f"perdure approve {asker}",
         f"{PERDURE} app''rove {asker}; exit 9",
         f"PYTHONPATH={ROOT} env {tidy} -u PERDURE_CALL {python} daemon.py {act}; sleep 6; exit 9",
-        f"{python} unsigned.py {url} {approval} {found['digest']}; exit 9",
-        f"PYTHONPATH={ROOT} {python} forged.py {cli.home.root} {act}; exit 9",
+        f"{python} unsigned.py; exit 9",
+        f"PYTHONPATH={ROOT} {python} forged.py {act}; exit 9",
     ]

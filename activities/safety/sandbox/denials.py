@@ -22,7 +22,7 @@ _UNREACHED = re.compile(
     rb"|network is unreachable|ENETUNREACH|temporary failure in name resolution|name or service not known"
     rb"|failed to lookup address"
 )
-_OWN_LOOPBACK = re.compile(rb"(?i)(?:127\.0\.0\.1|localhost|::1)[^\n]{0,40}(?:connection )?refused|ECONNREFUSED 127")
+_OWN_LOOPBACK = re.compile(rb"(?i)connection refused|ECONNREFUSED|Errno 111")
 
 
 _OWN = "[sandbox denial: {} is settings of agents, or of git: only a person changes it]"
@@ -50,7 +50,7 @@ def refused_network(output: bytes, policy: Policy, *, has_network: bool) -> list
         )
         return [f"[sandbox denial: {host or 'a host'} is not reached directly: {way}]"]
     if _OWN_LOOPBACK.search(tail):
-        return ["[sandbox denial: 127.0.0.1 is the commands' own here; servers of this machine are not reached]"]
+        return ["[sandbox denial: 127.0.0.1 is the commands' own here: servers of this machine are not reached]"]
     if b"ocket" in tail and b"not permitted" in tail and not policy.has_unix_sockets:
         advice = '"sandbox": {"network": {"allowUnixSockets": ["/path/of.sock"]}}'
         return [f"[sandbox denial: sockets of this kind are closed. A person may open a Unix socket: {advice}.]"]

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from activities.safety.sandbox.denials import refused_hosts, refused_paths
+from activities.safety.sandbox.denials import refused_hosts, refused_network, refused_paths
 from activities.safety.sandbox.policy import Kind, Place, Policy
 
 POLICY = Policy(
@@ -83,3 +83,22 @@ def test_a_host_is_told_once_with_its_setting() -> None:
 def test_an_address_has_no_exception() -> None:
     (line,) = refused_hosts([{"host": "1.2.3.4", "port": 443, "why": "is an address, and only names are on the list"}])
     assert "allow it" not in line
+
+
+@pytest.mark.parametrize(
+    ("output", "told"),
+    [
+        ("curl: (6) Could not resolve host: x.org", "x.org is not reached directly"),
+        ("Error: getaddrinfo ENOTFOUND registry.x.org", "registry.x.org is not reached directly"),
+        ("urllib.error.URLError: <urlopen error [Errno 111] Connection refused>", "servers of this machine"),
+        ("connect ECONNREFUSED 127.0.0.1:5432", "servers of this machine"),
+        ("OSError: [Errno 101] Network is unreachable", "a host is not reached directly"),
+    ],
+)
+def test_a_way_past_the_proxy_is_told(output: str, told: str) -> None:
+    (line,) = refused_network(output.encode(), POLICY, has_network=True)
+    assert told in line
+
+
+def test_output_without_trouble_tells_nothing_of_the_network() -> None:
+    assert refused_network(b"200 OK\n", POLICY, has_network=True) == []
