@@ -114,7 +114,7 @@ async def test_the_death_of_runner_and_worker_is_told_as_unknown_and_nothing_run
 
 
 @pytest.mark.soak
-@pytest.mark.timeout(3600)
+@pytest.mark.timeout(7200)
 @pytest.mark.parametrize("victim", ["worker", "server", "both"])
 async def test_a_session_outlives_a_kill_at_each_of_its_events(
     rig: Rig, box: Path, undisturbed: Played, victim: Victim
