@@ -88,29 +88,47 @@ ROWS: tuple[Row, ...] = (
 )
 """The validators, in the order of the policy; all of them always run."""
 
+_FAULT = "fault"
 _STRICTNESS = {Decision.DENY: 0, Decision.ASK: 1, Decision.ALLOW: 2}
 
 
 def judge(text: str, setting: Setting | None = None) -> Judgement:
     """The verdict on a command and why; never raises. Allow means: proved to read only."""
     setting = setting or Setting()
-    script = Script(text)
     try:
         script = parse(text, setting.known())
-        view = View(script, setting)
+    except Exception as error:  # noqa: BLE001 - what cannot be read is not run
+        return _unread(text, error)
+    view = View(script, setting)
+    reasons: list[Reason] = []
+    try:
         view.refusals = list(proof.refusals(view))
-        reasons = [reason for row in ROWS for reason in row.check(view)]
-    except Exception as error:  # noqa: BLE001 - the reason stands below
-        # A fault of ours must not run a command unasked.
-        text = f"it could not be analysed ({type(error).__name__})"
-        return Judgement(
-            Decision.ASK, (Reason("parse-integrity", Decision.ASK, text, sticky=True, kind="unparsable"),), script
-        )
+    except Exception as error:  # noqa: BLE001 - the checks go on without the proof
+        reasons.append(_fault("the proof", error))
+    for row in ROWS:
+        try:
+            reasons.extend(row.check(view))
+        except Exception as error:  # noqa: BLE001 - a fault in one check leaves the others
+            reasons.append(_fault(row.id, error))
     refused = {act.index for act, _ in view.refusals}
     reasons = _ordered(reasons)
     verdict = reasons[0].action if reasons else Decision.ALLOW
-    proved = frozenset(range(len(script.commands))) - refused
-    return Judgement(verdict, tuple(reasons), script, proved if verdict != Decision.DENY else frozenset())
+    is_sound = verdict != Decision.DENY and not any(one.kind == _FAULT for one in reasons)
+    proved = frozenset(range(len(script.commands))) - refused if is_sound else frozenset[int]()
+    return Judgement(verdict, tuple(reasons), script, proved)
+
+
+def _fault(where: str, error: Exception) -> Reason:
+    """A fault of ours must not run a command unasked."""
+    text = f"it could not be analysed by {where} ({type(error).__name__})"
+    return Reason("parse-integrity", Decision.ASK, text, sticky=True, kind=_FAULT)
+
+
+def _unread(text: str, error: Exception) -> Judgement:
+    """No check has seen the command: it is refused."""
+    told = f"it could not be analysed ({type(error).__name__})"
+    reason = Reason("parse-integrity", Decision.DENY, told, kind=_FAULT, hint="Write it in another way.")
+    return Judgement(Decision.DENY, (reason,), Script(text, problem=told))
 
 
 def _ordered(reasons: list[Reason]) -> list[Reason]:

@@ -28,6 +28,7 @@ _SECRET_PATH = re.compile(
     r"|/etc/(?:mysql/debian\.cnf|ppp/\w+-secrets|samba/\w*passwd|krb5\.keytab|security/opasswd|master\.passwd)"
     r"|/run/secrets(?:/|$)|/var/run/secrets(?:/|$)",
 )
+_SECRET_END = re.compile(r".*\.(?:pem|key|p12|pfx|jks|ppk|kdbx)")
 _SECRET_SAMPLES = (
     ".env", ".env.local", ".env.production", "server.key", "prod.pem", "a.p12", "id_rsa", "id_ed25519", ".netrc",
     ".npmrc", ".pypirc", ".pgpass", ".git-credentials", ".ssh", ".gnupg", ".aws", ".kube", ".docker", ".azure",
@@ -130,7 +131,7 @@ def faces(path: str, setting: Setting) -> tuple[str, ...]:
         head, _, rest = head.rpartition("/")
         tail = rest + tail
     try:
-        real = os.path.realpath(head or "/")  # noqa: PTH - a text, and its end may be a pattern
+        real = os.path.realpath(head or "/")
     except (OSError, ValueError):
         return (lexical,)
     other = normal(posixpath.join(real, tail)) if tail else real
@@ -155,9 +156,16 @@ def is_secret(path: str, *, by_pattern: bool = True) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def _may_be_secret(part: str, *, is_folder: bool) -> bool:
+    part = re.sub(r"\[([^\]!^])\]", r"\1", part)
+    tail = re.split(r"[*?\]]", part)[-1]
+    if (_SECRET_END.fullmatch(tail) and not is_folder) or (not _GLOB.search(part) and _SECRET_NAME.fullmatch(part)):
+        return True
     pattern = _compiled(part)
-    names = _SECRET_FOLDERS if is_folder else _SECRET_SAMPLES
-    return any(_shown(part, name) and pattern.fullmatch(name) for name in names)
+    made = [f".env{tail[at:]}" for at in range(min(len(tail), 12) + 1)] if part.startswith((".", "[.")) else []
+    if part.startswith("i") and not is_folder:
+        made += [f"id_{tail}", f"id_x{tail}"]
+    samples = (*(_SECRET_FOLDERS if is_folder else _SECRET_SAMPLES), *made)
+    return any(_shown(part, name) and pattern.fullmatch(name) for name in samples)
 
 
 def _shown(part: str, name: str) -> bool:
