@@ -45,7 +45,7 @@ def test_every_line_of_stream_json_is_one_object_and_the_last_is_the_result(cli:
 ENDINGS = [
     pytest.param({"replies": ["ok"]}, [], 0, "done", id="normal end"),
     pytest.param({"replies": [{"content": []}], "fallback": {"content": []}}, [], 1, "empty_answer", id="empty text"),
-    pytest.param({"replies": [bash("ls"), "sorry"]}, ["-p"], 3, "permission_denied", id="denied last"),
+    pytest.param({"replies": [bash("make"), "sorry"]}, ["-p"], 3, "permission_denied", id="denied last"),
     pytest.param({"fallback": bash("echo {n}")}, ["--max-turns", "2", "--allowed-tools", "Bash"], 4, "max_turns",
                  id="exchange limit"),
     pytest.param({"fallback": bash("echo {n}")}, ["--max-budget-usd", "0.0001", "--allowed-tools", "Bash"], 6,
