@@ -13,7 +13,7 @@ def read_tokens(text: str, lexer: Lexer) -> Reading:
     for at, token in enumerate(lexer.tokens):
         reader.take(token, lexer.tokens[at + 1] if at + 1 < len(lexer.tokens) else None)
     reader.end()
-    reader.reading.problem = lexer.problem
+    reader.reading.problem = lexer.problem or reader.reading.problem
     return reader.reading
 
 
@@ -71,6 +71,8 @@ class _Reader:
             self.reading.functions.append(token.source)
             return
         if self.operator is None:
+            if self.raw is not None and self.raw.is_opaque:
+                self.reading.problem = self.reading.problem or "words stand behind a test"
             self._open(token).words.append(token.source)
             return
         raw = self._open(token)

@@ -29,7 +29,7 @@ def inner_of(command: SimpleCommand) -> Iterator[Inner]:
     elif family(name) in PROGRAM_FLAGS:
         yield from program(values, PROGRAM_FLAGS[family(name)])
     if name in AWKS:
-        yield from strings_of(" ".join(values[1:]))
+        yield from strings_of(" ".join(values[1:]), is_quoted=True)
     yield from _by_flags(values)
 
 

@@ -77,9 +77,9 @@ def program(values: list[str], flags: str) -> Iterator[Inner]:
             yield from strings_of(value[2:])
 
 
-def strings_of(program: str) -> Iterator[Inner]:
-    """Commands in the literals of a program that runs commands."""
-    for found in _UNQUOTED.finditer(program):
+def strings_of(program: str, *, is_quoted: bool = False) -> Iterator[Inner]:
+    """Commands in the literals of a program that runs commands, and those without quotes where it can hold such."""
+    for found in () if is_quoted else _UNQUOTED.finditer(program):
         yield Inner(found[1], reach=Reach.DECODED)
     if not _RUNS_SYSTEM.search(program):
         return

@@ -16,6 +16,7 @@ _DESCRIPTOR = re.compile(r"(?:\d+|\{[A-Za-z_]\w*\})(?=[<>])", re.ASCII)
 
 OPENERS = {"if", "then", "else", "elif", "while", "until", "do", "{", "!"}
 """Reserved words after which a command begins."""
+CLOSERS = {"}", "fi", "done", "then", "else", "elif", "do"}
 RESERVED = OPENERS | {"fi", "done", "}", "for", "select", "case", "esac", "in", "function", "[["}
 
 
@@ -168,9 +169,17 @@ class Lexer(Scanner):
         elif source == "[[":
             self._test()
         else:
+            self._misplaced(source, last)
             self._add(Kind.RESERVED, end)
             self.cases += (source == "case") - (source == "esac" and self.cases > 0)
             self.is_begin = source in OPENERS
+
+    def _misplaced(self, source: str, last: Token | None) -> None:
+        """Reserved words that bash takes here for an error, and the grammar does not."""
+        if source == "!" and last is not None and last.source in {"|", "|&"}:
+            self.fails("! stands behind a pipe")
+        if source in CLOSERS and last is not None and last.kind == Kind.RESERVED and last.source in OPENERS - {"!"}:
+            self.fails(f"nothing stands between {last.source} and {source}")
 
     def _after_for(self, source: str) -> None:
         """`in` and `do` behind `for NAME`, `in` behind `case WORD` and what follows `function NAME` is reserved too."""
