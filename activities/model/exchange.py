@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from activities.model.failures import ModelFailure, backoff, masked
 from activities.model.flight import Flight, FlightFile, Past, Whole
 from activities.model.kept import Kept, is_text, is_worth, recalled, written
-from activities.model.left_out import edit_for, with_edit
+from activities.model.left_out import edits_for, with_edits
 from activities.model.live import LiveFeed
 from activities.model.prices import cost_of
 from activities.model.request import Asking, body_bytes, head_bytes, is_thoughtless
@@ -72,14 +72,14 @@ class Exchange:
     async def _edited(self, waiting: Growth) -> Growth:
         """What waits, with what the request leaves out from now on. Raises ModelFailure for a refusal that stays."""
         view = await self._view(waiting)
-        edit = await edit_for(self.world, self.request, waiting, self._asking.model, view)
-        if edit is None:
-            if self.request.refused:
-                raise ModelFailure(FailureKind.BAD_REQUEST, self.request.refused)
+        edits = await edits_for(self.world, self.request, waiting, self._asking.model, view)
+        if edits is None:
+            raise ModelFailure(FailureKind.BAD_REQUEST, self.request.refusals[-1].text)
+        if not edits:
             return waiting
         if self.attempt == 1:
-            self._publish(Notice(what=edit.what, text=edit.text))
-        return await with_edit(self.world, waiting, self.request.at, edit)
+            self._publish(Notice(what=edits[-1].what, text=edits[-1].text))
+        return await with_edits(self.world, waiting, self.request.at, edits)
 
     @asynccontextmanager
     async def _writing(self, waiting: Growth) -> AsyncIterator[asyncio.Future[str]]:

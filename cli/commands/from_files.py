@@ -140,13 +140,12 @@ def sandbox_of(settings: SettingsFile) -> SandboxSettings:
 
 
 def _web(keys: WebKeys) -> WebSettings:
-    """What the files say of the web; the provider takes one list of domains, so a blocked one is taken out of both."""
-    allowed = tuple(domain for domain in keys.search_allowed_domains if domain not in keys.search_blocked_domains)
+    """What the files say of the web."""
     return WebSettings(
         allow_private_hosts=keys.allow_private_hosts,
         small_model=keys.small_model,
-        search_allowed=allowed,
-        search_blocked=() if allowed else keys.search_blocked_domains,
+        search_allowed=keys.search_allowed_domains,
+        search_blocked=keys.search_blocked_domains,
     )
 
 

@@ -146,6 +146,27 @@ def _unmarked(messages: Any) -> Any:
     return messages
 
 
+def test_a_refused_document_is_left_out_and_its_text_can_still_be_read(play: Play) -> None:
+    as_text = {"tool": "Read", "input": {"file_path": "a.pdf", "as_text": True}}
+    stage = play(read("a.pdf"), reply(as_text), "I see", limits={"pdf_pages": 2}, window=200_000)
+    put(stage, a_pdf=pdf(5))
+    assert stage.run().code == 0
+    assert refused(stage) == ["refused:pdf_too_long"]
+    assert "read it with as_text" in text_of(stage.results(2)[0])
+    assert "[page 5]" in text_of(stage.results(3)[0])
+    assert pictures(last_body(stage)) == []
+
+
+def test_each_of_two_refused_pictures_costs_one_refusal(play: Play) -> None:
+    stage = play(read("a.png", "wide.png", "b.png"), "I see one", "more", limits=STRICT, window=200_000)
+    put(stage, a_png=noise(1_200, 900), wide_png=blank(9_000, 20), b_png=noise(1_100, 900))
+    ran = stage.run()
+    assert (ran.code, refused(stage)) == (0, ["refused:image_too_large"] * 2)
+    assert len(pictures(last_body(stage))) == 1
+    assert stage.send(ran.session, "and now?").code == 0
+    assert len(refused(stage)) == 2
+
+
 def test_thirty_pictures_fit_into_the_body_by_leaving_out_the_oldest(play: Play) -> None:
     names = [f"p{number:02}.png" for number in range(30)]
     stage = play(read(*names), "I see", "something else", window=200_000)

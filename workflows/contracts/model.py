@@ -61,6 +61,15 @@ class CallRef(Contract):
     """Why it is never run (cut off, no valid JSON); empty when it may run."""
 
 
+class Refusal(Contract):
+    """What the provider said of a picture, a document, or a body that was too large."""
+
+    kind: str
+    """A FailureKind."""
+    text: str
+    """At most 120 characters: the place comes first."""
+
+
 class ModelRequest(Contract):
     """Ask the model once. The same values give the same entries, so a repeated attempt is harmless."""
 
@@ -101,10 +110,8 @@ class ModelRequest(Contract):
     """Calls of that entry after the first MOST_CALLS; each gets a result that says so."""
     searches: int = 0
     """Searches that the session has made so far."""
-    refused: str = ""
-    """What the provider said of the request before; a picture or document is left out for it."""
-    refused_as: str = ""
-    """The FailureKind of that refusal."""
+    refusals: tuple[Refusal, ...] = ()
+    """What the provider said of this very request, oldest first; for each a picture or document is left out."""
     notices: tuple[str, ...] = ()
     """Digests of NoticeBody objects that the model is shown from now on."""
     unkept: int = 0

@@ -5,7 +5,7 @@ from enum import StrEnum
 from pydantic import ModelWrapValidatorHandler, ValidationError, model_validator
 
 from workflows.contracts.contract import Contract
-from workflows.contracts.model import CallRef, Usage
+from workflows.contracts.model import CallRef, Refusal, Usage
 from workflows.contracts.permissions import Answer, Approval, Mode
 from workflows.contracts.settings import Thresholds
 from workflows.contracts.tasks import Task
@@ -105,11 +105,8 @@ class Turn(Contract):
     """Replies in a row that the output cap cut off."""
     denied: bool = False
     """The newest call was refused and none has worked since."""
-    refused: str = ""
-    """What the provider said of a picture or document, at most 300 characters; the next request leaves it out."""
-    refused_as: str = ""
-    mended: int = 0
-    """Refusals in a row that were met by leaving something out."""
+    refusals: tuple[Refusal, ...] = ()
+    """What the provider said of pictures and documents of the next request, which leaves them out; at most 8."""
     kept_going: int = 0
     """Times in a row that a hook kept the turn from ending."""
 

@@ -1,8 +1,6 @@
 """What of the web a session may reach, and how a page is shown."""
 
-from typing import Self
-
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from workflows.contracts.contract import Contract
 
@@ -15,16 +13,15 @@ class WebSettings(Contract):
     small_model: str = ""
     """Answers a prompt about a long page instead of the page being shown; empty for showing the page."""
     search_allowed: tuple[str, ...] = ()
-    """Domains that a search is limited to."""
+    """Domains that a search is limited to; the provider takes this list or the other."""
     search_blocked: tuple[str, ...] = ()
-    """Domains that a search leaves out; only one of both lists may be given."""
+    """Domains that a search leaves out; where others are allowed, they are taken out of these."""
     searches: int = Field(default=8, ge=1, le=100)
     """Most searches of one request to the model (spec 05 §2)."""
     session_searches: int = Field(default=200, ge=1)
     """Most searches of the whole session (spec 05 §2)."""
 
-    @model_validator(mode="after")
-    def _has_one_list(self) -> Self:
-        if self.search_allowed and self.search_blocked:
-            raise ValueError("give search_allowed or search_blocked, not both: the provider takes one of them")
-        return self
+    @property
+    def search_domains(self) -> tuple[str, ...]:
+        """The allowed domains that are not blocked."""
+        return tuple(domain for domain in self.search_allowed if domain not in self.search_blocked)

@@ -106,6 +106,16 @@ def refused_left_out(messages: Sequence[Message], kind: FailureKind, why: str) -
     found = _named(messages, why) or _newest(messages, why)
     if not found:
         return None
+    return _left_out(found, why)
+
+
+def newest_left_out(messages: Sequence[Message], why: str) -> EditBody | None:
+    """An edit that leaves out all media of the newest message that has any: one by one they were refused too often."""
+    found = next((found for message in reversed(messages) if (found := list(media_in(message.blocks)))), [])
+    return _left_out(found, why) if found else None
+
+
+def _left_out(found: Sequence[Media], why: str) -> EditBody:
     digests = tuple(dict.fromkeys(media.digest for media in found))
     instead = " To get its text, read it with as_text." if any(isinstance(media, Document) for media in found) else ""
     said = clean(why)[:200].replace("{", "(").replace("}", ")").rstrip(". ")

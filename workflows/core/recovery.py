@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from workflows.contracts.errors import FailureKind
-from workflows.contracts.model import ModelReply, StopReason
+from workflows.contracts.model import ModelReply, Refusal, StopReason
 from workflows.contracts.session import Turn, TurnEnd
 from workflows.contracts.settings import Thresholds
 
@@ -16,8 +16,8 @@ GO_ON = (
 GO_ON_BROKEN = "The connection broke inside your reply. Go on exactly where it stopped, without recap."
 """Hidden message behind a reply whose stream broke after a complete text."""
 
-MOST_MENDED = 100
-"""Refusals in a row that are met by leaving out a picture or document; as many as a request may hold."""
+MOST_MENDED = 8
+"""Refusals of one request that are met by leaving out a picture or document, in the end whole messages of them."""
 
 _ENDS = {
     FailureKind.UNAUTHORIZED: TurnEnd.UNAUTHORIZED,
@@ -114,8 +114,8 @@ def after_failure(
     turn: Turn, kind: FailureKind | None, message: str, thresholds: Thresholds, *, mends: bool = False
 ) -> Turn:
     """A model call that failed for good: asked again without what was refused, another model, or the turn's end."""
-    if mends and kind and turn.mended < MOST_MENDED:
-        return turn.model_copy(update={"refused": message[:300], "refused_as": kind, "mended": turn.mended + 1})
+    if mends and kind and len(turn.refusals) < MOST_MENDED:
+        return turn.model_copy(update={"refusals": (*turn.refusals, Refusal(kind=kind, text=message[:120]))})
     if kind == FailureKind.OVERLOADED and turn.fallbacks < len(thresholds.fallback_models):
         model = thresholds.fallback_models[turn.fallbacks]
         return turn.model_copy(update={"model": model, "fallbacks": turn.fallbacks + 1})

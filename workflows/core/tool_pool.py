@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from pydantic import JsonValue
+
 from workflows.contracts.permissions import Decision, Mode, Policy
 from workflows.contracts.settings import SessionContext, SessionSettings
 from workflows.contracts.tools import ToolSpec
@@ -33,6 +35,8 @@ def with_searches_left(context: SessionContext, made: int) -> SessionContext:
 
 def _is_in(spec: ToolSpec, settings: SessionSettings, policy: Policy) -> bool:
     if spec.server:
+        if settings.web.search_allowed and not settings.web.search_domains:
+            return False
         verdict = decide(Asked(tool=spec.name), Mode.DEFAULT, policy)
         is_decided = verdict.by in {"rule", "policy"}
         return verdict.decision == Decision.ALLOW if is_decided else spec.name in settings.tools
@@ -42,6 +46,9 @@ def _is_in(spec: ToolSpec, settings: SessionSettings, policy: Policy) -> bool:
 def _declared(spec: ToolSpec, web: WebSettings) -> ToolSpec:
     if not spec.server:
         return spec
-    limits = {"allowed_domains": list(web.search_allowed), "blocked_domains": list(web.search_blocked)}
-    given = {name: domains for name, domains in limits.items() if domains}
+    given: dict[str, JsonValue] = {}
+    if web.search_allowed:
+        given = {"allowed_domains": [*web.search_domains]}
+    elif web.search_blocked:
+        given = {"blocked_domains": [*web.search_blocked]}
     return spec.model_copy(update={"server": {**spec.server, "max_uses": web.searches, **given}})

@@ -144,9 +144,7 @@ def replied(
             "prompt": "",
             "answered": answered,
             "discards": (),
-            "refused": "",
-            "refused_as": "",
-            "mended": 0,
+            "refusals": (),
         }
     )
     state = state.model_copy(update={"turn": turn, "head": reply.head})

@@ -118,9 +118,7 @@ def test_the_web_is_the_files_and_a_blocked_domain_is_no_allowed_one() -> None:
     own = {"allowPrivateHosts": ["wiki.lan"], "searchAllowedDomains": ["a.com", "b.com"]}
     files = loaded(user={"web": own}, project={"web": {"searchBlockedDomains": ["b.com"]}})
     web = started(files).web
-    assert (web.allow_private_hosts, web.search_allowed, web.search_blocked) == (("wiki.lan",), ("a.com",), ())
-    only_blocked = started(loaded(user={"web": {"searchBlockedDomains": ["b.com"]}})).web
-    assert (only_blocked.search_allowed, only_blocked.search_blocked) == ((), ("b.com",))
+    assert (web.allow_private_hosts, web.search_domains) == (("wiki.lan",), ("a.com",))
 
 
 def test_a_private_host_of_a_folder_that_is_not_trusted_counts_for_nothing() -> None:

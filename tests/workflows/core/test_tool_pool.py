@@ -1,7 +1,6 @@
 """A session sees the tools it names, else the usual ones, and what the provider runs only where that is allowed."""
 
 import pytest
-from pydantic import ValidationError
 
 from workflows.contracts.permissions import Mode, Policy, Rules
 from workflows.contracts.settings import SessionSettings
@@ -58,6 +57,12 @@ def test_a_search_is_declared_with_its_limits() -> None:
     assert spec.server == {"type": "web_search_20250305", "max_uses": 3, "allowed_domains": ["example.com"]}
 
 
-def test_domains_are_either_allowed_or_blocked() -> None:
-    with pytest.raises(ValidationError, match="not both"):
-        WebSettings(search_allowed=("a.com",), search_blocked=("b.com",))
+def test_a_blocked_domain_is_no_allowed_one_and_the_provider_gets_one_list() -> None:
+    web = WebSettings(search_allowed=("a.com", "b.com"), search_blocked=("b.com", "c.com"))
+    (spec,) = pool(SPECS, SessionSettings(tools=("WebSearch",), web=web), Policy())
+    assert (spec.server["allowed_domains"], "blocked_domains" in spec.server) == (["a.com"], False)
+
+
+def test_where_every_allowed_domain_is_blocked_there_is_no_search() -> None:
+    web = WebSettings(search_allowed=("a.com",), search_blocked=("a.com",))
+    assert pool(SPECS, SessionSettings(tools=("WebSearch",), web=web), Policy()) == ()
