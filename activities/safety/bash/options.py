@@ -23,6 +23,8 @@ class Form:
     """Whether `+5` is an option."""
     stops: bool = False
     """Whether options end at the first operand."""
+    double: frozenset[str] = frozenset()
+    """Long options that take the next two words."""
 
 
 @dataclass(slots=True)
@@ -80,6 +82,9 @@ def _long(parsed: Parsed, form: Form, values: list[str], word: str, at: int) -> 
     elif not sign and name in form.long_valued and at < len(values):
         parsed.options.append((f"--{name}", values[at]))
         return at + 1
+    elif not sign and name in form.double and at + 1 < len(values):
+        parsed.options.append((f"--{name}", values[at + 1]))
+        return at + 2
     else:
         parsed.unknown = parsed.unknown or word.partition("=")[0]
     return at

@@ -23,15 +23,20 @@ class Reader:
 
 
 def form_of(spec: str) -> tuple[Form, frozenset[str]]:
-    """`-abc` short, `-n:` with value, `-n?` glued, `--x`, `--x=`, `--x?`, `-N` numbers, `!` stops, `<` file."""
+    """`-abc` short, `-n:` with value, `-n?` glued, `--x`, `--x=`, `--x?`, `--x==` two values, `-N` numbers, `!` stops,
+    `<` file.
+    """
     short, valued, optional, paths = set[str](), set[str](), set[str](), set[str]()
     long, long_valued, long_optional, marks = set[str](), set[str](), set[str](), set[str]()
+    double = set[str]()
     for item in spec.split():
         name = item.rstrip("<")
         if item.endswith("<"):
             paths.add(name.rstrip(":=?"))
         if name in {"-N", "+N", "!"}:
             marks.add(name)
+        elif name.endswith("=="):
+            double.add(name[2:-2])
         elif name.startswith("--"):
             kind = long_valued if name[-1] == "=" else long_optional if name[-1] == "?" else long
             kind.add(name[2:].rstrip("=?"))
@@ -41,7 +46,7 @@ def form_of(spec: str) -> tuple[Form, frozenset[str]]:
             short.update(name[1:])
     form = Form(
         frozenset(short), frozenset(valued), frozenset(optional), frozenset(long), frozenset(long_valued),
-        frozenset(long_optional), "-N" in marks, "+N" in marks, "!" in marks,
+        frozenset(long_optional), "-N" in marks, "+N" in marks, "!" in marks, frozenset(double),
     )  # fmt: skip
     return form, frozenset(paths)
 

@@ -229,7 +229,7 @@ READERS: dict[str, Reader] = {
     "jq": reader(
         "-rcsnSCMaejRh -e --raw-output --compact-output --slurp --null-input --sort-keys --color-output"
         " --monochrome-output --ascii-output --exit-status --join-output --raw-input --tab --indent= --seq --stream"
-        " --unbuffered --help --version --raw-output0",
+        " --unbuffered --help --version --raw-output0 --arg== --argjson==",
         "jq",
     ),
     "sed": reader(
