@@ -26,7 +26,7 @@ PATIENCE = 6
 async def edits_for(
     world: World, request: ModelRequest, waiting: Growth, model: str, view: View
 ) -> tuple[EditBody, ...] | None:
-    """What is left out from now on: what the provider refused, else the oldest of what has become too large.
+    """What is left out from now on: the oldest of what has become too large, and what the provider refused.
 
     None when a refusal speaks of nothing that could be left out.
     """
@@ -35,16 +35,16 @@ async def edits_for(
         return ()
     links = [*await world.transcript.read(request.head), *waiting.links()]
     entries = [without_foreign_thoughts(link.entry, model) for link in links]
-    if request.refusals:
-        return _mended(entries, request.refusals)
-    excess = view.size - LOW_BYTES if view.size > MOST_BYTES else 0
-    edit = older_left_out(messages_of(entries), excess, view.media - LOW_ITEMS if view.media > MOST_ITEMS else 0)
-    return (edit,) if edit else ()
-
-
-def _mended(entries: list[Entry], refusals: Sequence[Refusal]) -> tuple[EditBody, ...] | None:
-    """An edit for each refusal, in what the ones before it left: the places that they name stay the same."""
     edits: list[EditBody] = []
+    if is_large:
+        excess = view.size - LOW_BYTES if view.size > MOST_BYTES else 0
+        edit = older_left_out(messages_of(entries), excess, view.media - LOW_ITEMS if view.media > MOST_ITEMS else 0)
+        edits += [edit] if edit else []
+    return _mended(entries, edits, request.refusals)
+
+
+def _mended(entries: list[Entry], edits: list[EditBody], refusals: Sequence[Refusal]) -> tuple[EditBody, ...] | None:
+    """These edits, and one for each refusal in what those before it left: the places that it names are the same."""
     for number, refusal in enumerate(refusals):
         shown = messages_of([*entries, *(Entry(n=0, parent="", page="", at="", body=edit) for edit in edits)])
         if number < PATIENCE:
