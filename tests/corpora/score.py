@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from activities.safety.bash.judge import judge
 from activities.safety.bash.setting import Setting
@@ -56,9 +57,13 @@ class Score:
         return len(misses) / max(self.counts.get(kind, 0), 1)
 
 
-def lines() -> list[Line]:
-    """The corpus."""
-    rows = [json.loads(line) for line in (FOLDER / "commands.jsonl").read_text("utf-8").splitlines()]
+def _rows(*names: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for name in names for line in (FOLDER / name).read_text("utf-8").splitlines()]
+
+
+def lines(*names: str) -> list[Line]:
+    """The corpus, or that of the files with these names."""
+    rows = _rows(*(names or ("commands.jsonl",)))
     return [Line(row["id"], row["command"], Decision(row["verdict"]), row["kind"]) for row in rows]
 
 
@@ -90,7 +95,7 @@ def _count(found: Score, line: Line, verdict: Decision) -> None:
 
 def rule_misses() -> tuple[list[str], int]:
     """Rules that the matcher reads otherwise than the corpus, told; and how many there are in all."""
-    rows = [json.loads(line) for line in (FOLDER / "rules.jsonl").read_text("utf-8").splitlines()]
+    rows = _rows("rules.jsonl", "more_rules.jsonl")
     known = Setting().known()
     missed = [
         f"{row['id']} as {row['as']}: {row['rule']!a} on {row['command']!a} should be {row['match']}"
@@ -102,7 +107,7 @@ def rule_misses() -> tuple[list[str], int]:
 
 def main() -> int:
     """Print the figures and every miss; 1 where a target is missed."""
-    found = score(lines())
+    found = score(lines("commands.jsonl", "more_commands.jsonl"))
     missed, rules = rule_misses()
     asked, stretch = found.share(found.false_ask, "allow"), found.share(found.false_ask_stretch, "stretch")
     others = sum(found.counts.values()) or 1

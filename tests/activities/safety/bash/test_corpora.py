@@ -49,6 +49,15 @@ def test_the_scores_hold() -> None:
     assert len(found.false_deny) < len(CORPUS) / 100
 
 
+def test_the_scores_hold_on_lines_that_were_written_without_a_look_at_the_analysis() -> None:
+    found = score(lines("more_commands.jsonl"))
+    assert not found.false_allow
+    assert not found.missed_deny
+    assert found.share(found.false_ask, "allow") < 0.03
+    assert found.share(found.false_ask_stretch, "stretch") < 0.4
+    assert len(found.false_deny) < len(found.seconds) / 100
+
+
 def test_every_rule_of_the_corpus_is_read_as_it_says() -> None:
     missed, total = rule_misses()
     assert total > 100
