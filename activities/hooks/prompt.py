@@ -32,9 +32,11 @@ async def run_prompt_hook(place: HookPlace, rule: HookRule, given: bytes) -> End
     """Ask once. What a dead attempt asked is asked again, and may have been paid for."""
     crash = await asyncio.to_thread(_marked, place, rule)
     began = time.monotonic()
-    text = place.world.masker(place.session).text(given.decode("utf-8", "replace"))
+    text = given.decode("utf-8", "replace")
+    # Before it is masked: megabytes take a second.
     if len(text) > _MOST_INPUT:
         return Ended(failure="too_much", text=f"its input has {len(text):,} characters, too many to be judged")
+    text = place.world.masker(place.session).text(text)
     question = SmallQuestion(_model(place, rule), place.base_url, _SYSTEM, _question(rule, text), _MOST_TOKENS)
     try:
         async with asyncio.timeout(limit_of(rule)):

@@ -75,12 +75,12 @@ async def _answered(place: HookPlace, rule: HookRule, given: bytes) -> Answered:
         return _failed(place, rule, Ended(failure="crash" if why else "", text=why)) if why else _beside(place, rule)
     ended = await _ended(place, rule, given)
     if ended.answer is not None:
-        answer = _masked(place, ended.answer)
+        answer = await asyncio.to_thread(_masked, place, ended.answer)
         return Answered(_record(place, rule, ended, answer), answer)
     if ended.said is None:
         return _failed(place, rule, replace(ended, text=place.world.masker(place.session).text(ended.text)))
     try:
-        answer = _masked(place, answer_of(rule.event, ended.said))
+        answer = await asyncio.to_thread(_masked, place, answer_of(rule.event, ended.said))
     except BadAnswer as error:
         return _failed(place, rule, Ended(None, "bad_answer", str(error), ended.exit, ended.seconds, ended.crash))
     return Answered(_record(place, rule, ended, answer), answer)

@@ -21,6 +21,11 @@ Given = TypeVar("Given", bound=ToolInput)
 _MAY_GO_ON = re.compile(r"\S*[^A-Za-z.,;!?()\[\]<>|/#%\s-]\S*\Z")
 """The last word of output that stops inside a line, when it may be the first half of a secret."""
 
+_SUMMED_UP = 64 * 1024
+"""Characters of a text that a summary may quote; of what follows it can only count the lines."""
+_LONGEST_SECRET = 34 * 1024
+"""Characters of the longest secret that is looked for by its form, a private key."""
+
 
 def masked_outcome(masker: Masker, outcome: ToolOutcome) -> ToolOutcome:
     """The outcome as it may be stored and sent. Masked again it stays the same."""
@@ -60,8 +65,22 @@ def masked_record(masker: Masker, record: HookRecord) -> HookRecord:
 def masked_summary(masker: Masker, tool: AnyTool, given: ToolInput) -> str:
     """One line of what a call wants to do. Masked before the tool cuts it: half a secret is none that can be seen."""
     texts = {name: text for name, text in given if isinstance(text, str)}
-    hidden = {name: shown for name, text in texts.items() if (shown := masker.text(text)) != text}
+    hidden = {name: shown for name, text in texts.items() if (shown := _masked_head(masker, text)) != text}
     return clean(masker.text(tool.summary(given.model_copy(update=hidden))))
+
+
+def _masked_head(masker: Masker, text: str) -> str:
+    """The text masked; of a long one its beginning, filled up to as many lines and bytes as it has.
+
+    A secret that lies across the cut was cut itself and stays unseen, so as much as one can take is left out there.
+    """
+    if len(text) <= _SUMMED_UP + _LONGEST_SECRET:
+        return masker.text(text)
+    head = masker.text(text[: _SUMMED_UP + _LONGEST_SECRET])[:-_LONGEST_SECRET]
+    lines = unified(text).count("\n") - head.count("\n")
+    size = len(text.encode(errors="replace")) - len(head.encode(errors="replace"))
+    dots, breaks = "." * (size - lines), "\n" * lines
+    return f"{head}{dots}{breaks}" if text.endswith("\n") else f"{head}{breaks}{dots}"
 
 
 def progress_text(masker: Masker, newest: bytes, *, is_cut: bool) -> str:

@@ -1,6 +1,7 @@
 """Secrets of a call: masked in what it gives and shows, put back in what it changes."""
 
 import json
+import time
 
 import pytest
 
@@ -43,6 +44,21 @@ def test_every_text_of_an_outcome_is_masked_and_digests_are_not() -> None:
 )
 def test_a_summary_shows_no_half_of_a_secret_where_the_tool_cuts_it(tool: Bash | Write, given: ToolInput) -> None:
     assert "ghp_" not in masked_summary(MASKER, tool, given)
+
+
+@pytest.mark.parametrize("before", [0, 60_000, 98_280, 98_300, 98_310, 200_000])
+def test_a_summary_of_a_long_command_shows_no_half_of_a_secret_wherever_it_stands(before: int) -> None:
+    command = f"echo {' ' * before}{TOKEN} {'x ' * 200_000}"
+    assert "ghp_" not in masked_summary(MASKER, Bash(), BashInput(command=command))
+
+
+@pytest.mark.parametrize("end", ["", "the last line"])
+def test_a_summary_of_a_long_text_counts_all_its_lines_and_is_made_at_once(end: str) -> None:
+    given = WriteInput(file_path="/w/f", content="many words of one line\n" * 400_000 + end)
+    count = f"{400_000 + bool(end)} lines, {9_200_000 + len(end):,} bytes"
+    began = time.monotonic()
+    assert masked_summary(MASKER, Write(), given) == f"/w/f ({count})"
+    assert time.monotonic() - began < 1
 
 
 @pytest.mark.parametrize(
