@@ -14,6 +14,8 @@ from activities.safety.bash.setting import Setting
 from activities.safety.bash.syntax import parse
 from activities.stores.home import Home
 from workflows.contracts.permissions import Decision, Mode, Policy, Verdict
+from workflows.contracts.sandbox import SandboxSettings
+from workflows.contracts.settings import SessionSettings
 from workflows.core.rule_matching import covers_alone
 
 if TYPE_CHECKING:  # a table of all tools takes its time to import
@@ -117,11 +119,14 @@ def explain(tool: str, subject: str, mode: Mode | None, standpoint: "Standpoint"
     return Explained(verdict, policy, decided)
 
 
-def standpoint(folder: str, environment: Mapping[str, str] = os.environ) -> "Standpoint":
-    """A session that would start in this folder now, with somebody to ask."""
+def standpoint(
+    folder: str, environment: Mapping[str, str] = os.environ, sandbox: SandboxSettings | None = None
+) -> "Standpoint":
+    """A session that would start in this folder now, with this sandbox, and with somebody to ask."""
     from activities.settings.places import Places
     from activities.tool_calls.asked import Standpoint
 
     real = Path(folder).resolve()
     places = Places.from_environment(Home.from_environment(environment), environment)
-    return Standpoint(places, real, real, real)
+    settings = SessionSettings(sandbox=sandbox or SandboxSettings())
+    return Standpoint(places, real, real, real, settings)

@@ -51,6 +51,11 @@ class Tried:
     refused: tuple[str, ...]
 
 
+def look_once(home: Home, settings: SandboxSettings, environment: Mapping[str, str]) -> None:
+    """See to it that the tier that works is known, as at the start of a session."""
+    asyncio.run(probe.chosen(home, settings, environment))
+
+
 def tier_here(home: Home, settings: SandboxSettings, environment: Mapping[str, str]) -> TierHere:
     """Which tier works, found out anew."""
     return _shown(asyncio.run(probe.chosen(home, settings, environment, afresh=True)))

@@ -137,9 +137,9 @@ def _search(_home: Home, environment: Mapping[str, str]) -> Finding:
 
 
 def _sandbox(home: Home, environment: Mapping[str, str]) -> Finding:
-    from cli.commands.from_files import sandbox_of
     from worker.sandbox import tier_here
     from worker.settings import loaded_settings
+    from workflows.core.settings import sandbox_of
 
     held = sandbox_of(loaded_settings(home, str(Path.cwd()), environment).settings)
     if not held.enabled:

@@ -18,8 +18,9 @@ from workflows.contracts.errors import DeniedError
 from workflows.contracts.permissions import Mode, Source
 from workflows.contracts.sandbox import SandboxSettings
 from workflows.contracts.settings import MODEL_ALIASES, SessionSettings
-from workflows.contracts.settings_files import FolderTrust, LoadedSettings, SettingsFile, SettingsValue, WebKeys
+from workflows.contracts.settings_files import FolderTrust, LoadedSettings, SettingsValue, WebKeys
 from workflows.contracts.web import WebSettings
+from workflows.core.settings import sandbox_of
 
 MOST_NAMED = 3
 """Things that one line names; `perdure settings` shows all."""
@@ -126,17 +127,6 @@ def _sandbox(loaded: LoadedSettings, choices: Choices) -> SandboxSettings:
     if said and said.source == Source.MANAGED and held.enabled:
         raise DeniedError(f"The sandbox is turned on by {said.file}: leave out --no-sandbox.", reason="sandbox")
     return held.model_copy(update={"enabled": False})
-
-
-def sandbox_of(settings: SettingsFile) -> SandboxSettings:
-    """The sandbox that the files describe; where they are silent, the default. It opens additional directories too."""
-    keys = settings.sandbox
-    held = keys.model_dump(exclude_none=True)
-    opened = (*keys.filesystem.allow_write, *settings.permissions.additional_directories)
-    held["filesystem"] = {**keys.filesystem.model_dump(), "allow_write": opened}
-    # Held by default, commands still ask; who turns the sandbox on by name means it to spare the questions.
-    held.setdefault("auto_allow_bash_if_sandboxed", keys.enabled is True)
-    return SandboxSettings.model_validate(held)
 
 
 def _web(keys: WebKeys) -> WebSettings:

@@ -1,6 +1,7 @@
 """perdure permissions: explain what would be decided, judge and match many commands at once."""
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Annotated
@@ -14,6 +15,7 @@ from workflows.core.permission_rules import problem
 
 if TYPE_CHECKING:  # the analysis takes longer to import than to print help
     from worker.offline import Explained, Setting
+    from workflows.contracts.sandbox import SandboxSettings
 
 
 def permissions(
@@ -72,12 +74,29 @@ def _explain(subject: str, tool: str, mode: str, cwd: str, *, as_json: bool) -> 
         raise UsageError('What is to be explained? perdure permissions explain "git push"')
     from worker.offline import explain, standpoint
 
-    found = explain(tool, subject, Choices(permission_mode=mode).mode() if mode else None, standpoint(folder_of(cwd)))
+    chosen, folder = Choices(permission_mode=mode).mode() if mode else None, folder_of(cwd)
+    found = explain(tool, subject, chosen, standpoint(folder, sandbox=_sandbox(folder)))
     if as_json:
         print(json.dumps(_as_dict(found), indent=2))
     else:
         _show(found)
     return ExitCode.DONE
+
+
+def _sandbox(folder: str) -> "SandboxSettings":
+    """The sandbox of a session here; where its holding spares a question, it is found out whether it holds."""
+    from worker.engine import Home
+    from worker.settings import loaded_settings
+    from workflows.core.settings import sandbox_of
+
+    home = Home.from_environment()
+    held = sandbox_of(loaded_settings(home, folder).settings)
+    if held.enabled and held.auto_allow_bash_if_sandboxed:
+        from worker.sandbox import look_once
+
+        home.ensure()
+        look_once(home, held, os.environ)
+    return held
 
 
 def _show(found: "Explained") -> None:

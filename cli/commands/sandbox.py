@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from cli.commands.from_files import sandbox_of
 from worker.engine import Home
 from worker.sandbox import Tried, tier_here, try_command, workspace_of
 from worker.settings import loaded_settings
 from workflows.contracts.errors import ExitCode
+from workflows.core.settings import sandbox_of
 
 Words = Annotated[
     list[str] | None, typer.Argument(metavar="COMMAND", help="One word is read by bash; several are one program's.")

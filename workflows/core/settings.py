@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pydantic import JsonValue
 
 from workflows.contracts.permissions import Mode, Source
+from workflows.contracts.sandbox import SandboxSettings
 from workflows.contracts.settings_files import (
     FolderTrust,
     LoadedSettings,
@@ -182,3 +183,14 @@ def _put(held: dict[str, JsonValue], value: SettingsValue) -> None:
     items = held.setdefault(path[-1], [])
     if isinstance(items, list) and value.value not in items:
         items.append(value.value)
+
+
+def sandbox_of(settings: SettingsFile) -> SandboxSettings:
+    """The sandbox that the files describe; where they are silent, the default. It opens additional directories too."""
+    keys = settings.sandbox
+    held = keys.model_dump(exclude_none=True)
+    opened = (*keys.filesystem.allow_write, *settings.permissions.additional_directories)
+    held["filesystem"] = {**keys.filesystem.model_dump(), "allow_write": opened}
+    # Held by default, commands still ask; who turns the sandbox on by name means it to spare the questions.
+    held.setdefault("auto_allow_bash_if_sandboxed", keys.enabled is True)
+    return SandboxSettings.model_validate(held)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cli.commands.choices import Choices
-from cli.commands.from_files import Asking, sandbox_of, trusted_settings, variables, with_files
+from cli.commands.from_files import Asking, trusted_settings, variables, with_files
 from worker.engine import Home
 from worker.settings import loaded_settings, trust
 from workflows.contracts.errors import DeniedError
@@ -15,7 +15,7 @@ from workflows.contracts.permissions import Mode, Source
 from workflows.contracts.sandbox import SandboxSettings
 from workflows.contracts.settings import DEFAULT_MODEL, SessionSettings
 from workflows.contracts.settings_files import LoadedSettings
-from workflows.core.settings import merge
+from workflows.core.settings import merge, sandbox_of
 from workflows.core.settings_parse import read_layer
 
 NOBODY = Asking(is_attended=False, trusts=False)

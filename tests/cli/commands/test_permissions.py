@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.command_line import Cli, environment
+from tests.fakes.held import missing
 from worker.engine import Home
 
 pytestmark = pytest.mark.journey
@@ -51,6 +52,31 @@ def test_an_explanation_names_decision_rule_and_file(cli: Cli) -> None:
 )
 def test_a_call_of_any_tool_in_any_mode_is_explained(cli: Cli, words: tuple[str, ...], decision: str) -> None:
     assert cli.json("permissions", "explain", *words, "--json")["decision"] == decision
+
+
+@pytest.mark.parametrize(
+    ("command", "keys", "decided"),
+    [
+        ("touch made", {}, ("allow", "sandbox")),
+        ("touch made", {"autoAllowBashIfSandboxed": False}, ("ask", "mode")),
+        ("touch made", {"enabled": False}, ("ask", "mode")),
+        ("touch made", {"excludedCommands": ["touch:*"]}, ("ask", "mode")),
+        ("touch denied", {}, ("deny", "rule")),
+        ("touch asked", {}, ("ask", "rule")),
+        ("echo ': x' >> ~/.bashrc", {}, ("ask", "finding")),
+    ],
+)
+def test_what_the_full_sandbox_holds_is_explained_as_it_would_be_decided(
+    cli: Cli, command: str, keys: dict[str, object], decided: tuple[str, str]
+) -> None:
+    rules = {"deny": ["Bash(touch denied)"], "ask": ["Bash(touch asked)"]}
+    file = Path(cli.more["XDG_CONFIG_HOME"], "perdure/settings.json")
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps({"permissions": rules, "sandbox": {"enabled": True, **keys}}))
+    if decided[1] == "sandbox" and (why := missing(1)):
+        pytest.skip(f"no full sandbox here: {why}")
+    told = cli.json("permissions", "explain", command, "--json")
+    assert (told["decision"], told["by"]) == decided
 
 
 def test_many_commands_are_judged_from_a_file_or_from_standard_input(cli: Cli) -> None:
