@@ -19,7 +19,7 @@ from workflows.contracts.messages import Role, ToolUse
 from workflows.contracts.model import StopReason
 from workflows.contracts.session import SessionResult
 from workflows.contracts.tools import CallStatus
-from workflows.contracts.transcript import MessageBody, NoticeBody, OutcomeBody
+from workflows.contracts.transcript import EditBody, MessageBody, NoticeBody, OutcomeBody
 
 Victim = Literal["worker", "server", "both", "nobody"]
 
@@ -178,7 +178,7 @@ def normalised(links: Sequence[Link]) -> list[Exchange]:
     story: dict[int, Exchange] = {}
     for link in links:
         body = link.entry.body
-        if isinstance(body, NoticeBody):
+        if isinstance(body, NoticeBody | EditBody):
             continue
         told = story.setdefault(body.exchange, {"asked": [], "blocks": [], "outcomes": {}, "cut": False, "stray": []})
         shown = _stripped(body.model_dump(mode="json"))
