@@ -1,5 +1,6 @@
 """What is known while a text is followed: its commands so far, variables, functions, and how much is left to read."""
 
+import re
 from collections.abc import Callable
 
 from activities.safety.bash.raw import OVERRUN, Raw, Reading
@@ -10,6 +11,9 @@ MOST, DEEPEST, LOOPED, READ = 120, 12, 24, 4_000
 
 Read = Callable[..., tuple[Reading, bool]]
 """Reads a text: its raw commands, and whether the grammar's reading is trusted."""
+
+
+_CUT = re.compile(r"\$(?:\\\n)|[<>&|;](?:\\\n)+[<>&|;(]")
 
 
 class Where:
@@ -63,6 +67,10 @@ class Builder:
         self.problem = reading.problem
         self.features |= reading.features
         self.follow(self, reading, Where())
+        if _CUT.search(self.text):
+            # Bash joins the lines before it looks for operators and expansions; the words above stand where they stood.
+            self.problem = self.problem or "the end of a line cuts an operator or an expansion"
+            self.inner(self.text.replace("\\\n", ""), Where(reach=Reach.DECODED))
 
     @property
     def is_full(self) -> bool:

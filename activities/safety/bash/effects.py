@@ -18,7 +18,7 @@ def redirection(view: View) -> Iterator[Reason]:
     """Output into files; outside the workspace it stays a question whatever the rules say."""
     for act in view.acts:
         for one, faces in act.outputs:
-            if one.is_harmless and one.operator in {">", ">>", "&>", "&>>", ">|", ">&"} and not one.fd.startswith("{"):
+            if one.is_harmless and one.operator in {">", "&>"} and not one.fd.startswith("{"):
                 continue
             outside = not faces or any(not is_inside(path, view.setting) for path in faces)
             text = f"it writes to {one.target.source or one.target.value}" + (

@@ -1,5 +1,7 @@
 """Which git commands only read: verb by verb, flag by flag."""
 
+import re
+
 from activities.safety.bash.options import parse
 from activities.safety.bash.reader import Reader, form_of
 
@@ -40,6 +42,7 @@ _LOG = (
     " --show-pulls --dd"
     " --remove-empty --bisect --do-walk --header --in-commit-order --expand-tabs? --no-expand-tabs"
 )
+_SECRET_KEY = re.compile(r"extraheader|token|passw|secret|cookiefile", re.IGNORECASE)
 _SHOW_SIGNATURE = {"--show-signature"}
 """They run gpg, which the configuration names."""
 
@@ -66,7 +69,7 @@ _SPECS: dict[str, str] = {
     " --is-shallow-repository"
     " --show-superproject-working-tree --git-path= --disambiguate= --path-format=",
     "rev-list": _LOG + " -p",
-    "describe": "--tags --all --long --always --abbrev= --match= --exclude= --contains --dirty? --broken?"
+    "describe": "--tags --all --long --always --abbrev= --match= --exclude= --contains"
     " --first-parent --exact-match"
     " --candidates= --debug",
     "blame": "-bcefklnpstwMC -L: -M? -C? --root --show-stats --porcelain --line-porcelain --incremental --date="
@@ -137,8 +140,12 @@ def refused(values: list[str]) -> str:
     if parsed.unknown:
         return f"git {verb} {parsed.unknown}"
     operands = [rest[one] for one in parsed.operands]
-    if any(name in _SHOW_SIGNATURE for name, _ in parsed.options) or any("%G" in value for _, value in parsed.options):
+    if any(name in _SHOW_SIGNATURE for name, _ in parsed.options) or any(
+        "%G" in value or "%(signature" in value for _, value in parsed.options
+    ):
         return f"git {verb} --show-signature"
+    if verb == "config" and any(_SECRET_KEY.search(value) for _, value in parsed.options):
+        return "git config --get"
     return (
         ""
         if _is_reading(verb, operands, {name for name, _ in parsed.options})

@@ -51,7 +51,7 @@ MACHINE: dict[str, Reader] = {
         "texts",
     ),
     "ss": reader(
-        "-hVnraloemipstuwxdSZzb460H -f: -A: --numeric --resolve --all --listening --options --extended --memory"
+        "-hVnaloemipstuwxdSZzb460H -f: -A: --numeric --all --listening --options --extended --memory"
         " --processes --info --summary --tcp --udp --raw --unix --dccp --sctp --vsock --ipv4 --ipv6 --packet --family="
         " --query= --no-header --oneline --version --help",
         "texts",

@@ -35,6 +35,7 @@ _SECRET_SAMPLES = (
     ".bash_history", ".zsh_history", ".python_history", "..",
 )  # fmt: skip
 
+_SECRET_IN_ETC = ("shadow", "gshadow", "shadow-", "gshadow-", "sudoers")
 _SECRET_FOLDERS = (".ssh", ".gnupg", ".aws", ".kube", ".docker", ".azure", "..")
 
 _DEVICE = re.compile(
@@ -151,7 +152,7 @@ def is_secret(path: str, *, by_pattern: bool = True) -> bool:
                 return True
         elif _SECRET_NAME.fullmatch(part) and part != ".env.example":
             return True
-    return by_pattern and bool(_GLOB.search(low)) and low.startswith("/etc/") and _may_match(low, "/etc/shadow")
+    return by_pattern and bool(_GLOB.search(low)) and any(_may_match(low, f"/etc/{name}") for name in _SECRET_IN_ETC)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -26,7 +26,7 @@ _AWK_ACTS = re.compile(
 )
 _JQ_ACTS = re.compile(
     r"\benv\b|\$ENV|input_filename|\bimport\b|\binclude\b|\$__|get_search_list|\bmodulemeta\b|\bdebug\b\s*\("
-    r"|\bltrimstr0\b|\binput_line|\bgetpath0\b|halt"
+    r"|\brepeat\b|\binfinite\b|\bltrimstr0\b|\binput_line|\bgetpath0\b|halt"
 )
 _PAGE = re.compile(r"[A-Za-z0-9_][\w.+:-]*")
 _NUMBER = re.compile(r"-?\d{1,9}(?:\.\d{1,9})?")
@@ -79,8 +79,8 @@ def _combined(name: str, parsed: Parsed, operands: list[str]) -> str:  # noqa: P
             return "fd is given a flag late"
         case "base64" | "xxd" if any(one.startswith("+") for one in operands):
             return f"{name} {operands[0]} is not known to read only"
-        case "ls" | "tree" | "du" | "find":
-            return ""
+        case "strings" if any(one.startswith("@") for one in operands):
+            return "strings takes more options from a file"
     return ""
 
 
@@ -137,7 +137,7 @@ _OBJECTS = re.compile(
 def _ip(values: list[str]) -> Judged:
     rest = values[1:]
     while rest and re.fullmatch(
-        r"-(?:4|6|0|br|brief|c|color(?:=\w+)?|o|oneline|s|stats|d|details|h|human|j|json|p|pretty|r|t|timestamp|a0)",
+        r"-(?:4|6|0|br|brief|c|color(?:=\w+)?|o|oneline|s|stats|d|details|h|human|j|json|p|pretty|t|timestamp|a0)",
         rest[0],
     ):
         rest = rest[1:]

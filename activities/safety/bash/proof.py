@@ -9,7 +9,7 @@ from activities.safety.bash.options import parse
 from activities.safety.bash.paths import is_inside
 from activities.safety.bash.reader import Reader
 from activities.safety.bash.reading import is_near, is_pattern, path_operands, patterns_of, readable, unreadable
-from activities.safety.bash.tables import READERS, SAFE_ENVIRONMENT, SAFE_VARIABLES, VERSION_FLAGS, VERSION_SAFE
+from activities.safety.bash.tables import READERS, SAFE_ENVIRONMENT, SAFE_VARIABLES, VERSION_FLAGS
 from activities.safety.bash.view import Act, Refusal, View
 from workflows.contracts.commands import UNKNOWN, Place, Reach, Word
 
@@ -113,7 +113,7 @@ def _redirections(act: Act) -> Refusal | None:
         if one.operator == "<":
             if bad := unreadable(act, target.value):
                 return bad
-        elif target.value != "/dev/null" or one.operator not in {">", ">>", "&>", "&>>", ">|", ">&"}:
+        elif target.value != "/dev/null" or one.operator not in {">", "&>"}:
             return Refusal("redirection", f"it writes to {target.value}")
     return None
 
@@ -163,7 +163,7 @@ def _program(act: Act) -> Refusal | None:  # noqa: PLR0911 - one case a program
     name, values = act.name, act.values
     if name == "xargs":
         return xargs.refused(act)
-    if len(values) == 2 and name in VERSION_SAFE and values[1] in VERSION_FLAGS:
+    if len(values) == 2 and values[1] in VERSION_FLAGS.get(name, ()):
         return None
     if name == "git":
         if not act.view.setting.is_git_trusted:
@@ -203,7 +203,7 @@ def _read(act: Act, reader: Reader) -> Refusal | None:
     paths = [value for name, value in parsed.options if name in reader.paths]
     paths += path_operands(reader, parsed, operands)
     if act.name == "cd":
-        inside = [path for one in operands for path in act.faces(one)]
+        inside = [path for one in operands for path in act.possible(one)]
         ok = (
             operands
             and inside

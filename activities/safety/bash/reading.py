@@ -61,7 +61,7 @@ def unreadable(act: Act, value: str, *, is_listing: bool = False) -> Refusal | N
         word.value == UNKNOWN and "process-in" in word.expansions for word in act.command.words
     ):
         return None
-    faces = act.faces(value)
+    faces = act.possible(value)
     if not faces or UNKNOWN in value:
         return Refusal("path", f"{value!a} is a path that only the shell will know")
     if _GLOB.search(value) and ".." in value.split("/"):

@@ -248,8 +248,12 @@ for _alias, _name in {
     READERS[_alias] = READERS[_name]
 del READERS["comm1"]
 
-VERSION_SAFE = named("bash gcc g++ cc git node python python3 rg fd jq tar")
-VERSION_FLAGS = frozenset({"--version", "-V", "-v"})
+VERSION_FLAGS = {
+    **dict.fromkeys(("bash", "tar"), named("--version")),
+    **dict.fromkeys(("gcc", "g++", "cc", "git", "node"), named("--version -v")),
+    **dict.fromkeys(("python", "python3", "rg", "fd", "jq"), named("--version -V")),
+}
+"""Flags that only tell a version, by program: `bash -v` and `python -v` go on to run what they read."""
 
 FIND = named(
     "-name -iname -path -ipath -wholename -iwholename -regex -iregex -type -xtype -size -mtime -atime"

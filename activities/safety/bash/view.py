@@ -13,6 +13,10 @@ from workflows.contracts.permissions import Decision
 
 _VALUE = re.compile(r"(?:--?[\w-]+|[A-Za-z_]\w*)=(.+)|-[A-Za-z]([/~].+|\.\.?/.+|[@.]\w.*|@[/~.].+)", re.DOTALL)
 
+_QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\.", re.DOTALL)
+_COPIES = re.compile(r"[<>]&|&>")
+_BREAKS = re.compile(r"[;\n&!]|\|\||\b(?:if|for)\b")
+
 
 class Act:
     """One simple command, looked at."""
@@ -60,6 +64,14 @@ class Act:
             path = joined(value, self.folder, self.view.setting)
             found = self.known[value] = () if path is None else faces(path, self.view.setting)
         return found
+
+    def possible(self, value: str) -> tuple[str, ...]:
+        """The faces of a value, and those that it has where a `cd` before failed."""
+        found = self.faces(value)
+        if not self.folder or not self.view.may_stay or value.startswith("/"):
+            return found
+        start = joined(value, "", self.view.setting)
+        return found if start is None else (*found, *faces(start, self.view.setting))
 
     @cached_property
     def named(self) -> list[tuple[str, tuple[str, ...]]]:
@@ -172,6 +184,14 @@ class View:
         for act in self.acts:
             if act.command.parent >= 0:
                 self.held.setdefault(act.command.parent, []).append(act.index)
+
+    @cached_property
+    def may_stay(self) -> bool:
+        """Whether a command may run although a `cd` before it failed, or was in a shell of its own."""
+        rest = _COPIES.sub("", _QUOTED.sub("", self.script.text)).replace("&&", " ")
+        moves = [act for act in self.acts if act.name == "cd"]
+        piped = {one.command.pipeline for one in self.acts if one.command.stage}
+        return _BREAKS.search(rest) is not None or any(one.command.pipeline in piped for one in moves)
 
     @cached_property
     def words(self) -> list[Word]:

@@ -13,7 +13,10 @@ from workflows.contracts.commands import UNKNOWN
 
 _INNER = named("cat wc head tail grep ls stat basename dirname md5sum sha256sum du")
 _FILTERS = {"sort", "head", "uniq"}
-_KINDS = re.compile(r"\.?(?:pem|key|p12|env|pfx|jks|netrc|npmrc)", re.IGNORECASE)
+_KINDS = re.compile(
+    r"(?:^|[^a-z])(?:env|pem|p.m|key|p12|pfx|jks|netrc|npmrc|pypirc|pgpass|id_[a-z0-9*?]*|ssh|aws)(?:[^a-z]|$)",
+    re.IGNORECASE,
+)
 
 
 def refused(act: Act) -> Refusal | None:
@@ -58,7 +61,7 @@ def _only_filters(act: Act) -> bool:
 
 def _is_source(act: Act) -> bool:
     """Whether it lists files of the workspace, and names no secret one."""
-    if any(_KINDS.fullmatch(one) or is_secret(path) for one, faces in act.named for path in faces):
+    if any(_KINDS.search(one) or is_secret(path) for one, faces in act.named for path in faces):
         return False
     rooted = [path for one in act.operands if "/" in one for path in act.faces(one)]
     if any(not is_inside(path, act.view.setting) for path in rooted):
