@@ -3,6 +3,7 @@
 import os
 import random
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from tests.fakes.crash import EFFECTS, Played, Victim, faults, healthy, kill, no
 from tests.fakes.rig import Rig, played
 from tests.fakes.waiting import eventually_async
 from worker.engine_state import read_state
+from worker.supervised import HEALTHY_AFTER_S
 from workflows.contracts.tools import CallStatus
 from workflows.contracts.transcript import OutcomeBody
 
@@ -120,7 +122,14 @@ async def test_a_session_outlives_a_kill_at_each_of_its_events(
     rig: Rig, box: Path, undisturbed: Played, victim: Victim
 ) -> None:
     for at_event in range(1, undisturbed.events + 1):
+        # Who is killed sooner than this after its start is started again later and later.
+        await eventually_async(lambda: _is_rested(rig), 60, "the engine has recovered from the kill before")
         await disturb(rig, box, undisturbed, victim, at_event)
+
+
+def _is_rested(rig: Rig) -> bool:
+    state = read_state(rig.home)
+    return all(time.time() - part.since > HEALTHY_AFTER_S + 1 for part in (state.server, state.worker))
 
 
 def _outcomes(run: Played) -> list[OutcomeBody]:
