@@ -96,16 +96,27 @@ def _name(part: str) -> str:
 
 
 def walk(
-    root: Path, pattern: str, most: int, *, avoid: Callable[[str], str], stopped: Callable[[], bool] = lambda: False
+    root: Path,
+    pattern: str,
+    most: int,
+    *,
+    avoid: Callable[[str], str],
+    hides: Callable[[str], bool] = lambda _path: False,
+    stopped: Callable[[], bool] = lambda: False,
 ) -> Walk:
-    """The `most` files below `root` that fit and were changed last. `avoid` gives a reason not to enter a folder.
+    """The `most` files below `root` that fit and were changed last. `avoid` gives a reason not to enter a folder,
+    `hides` says of a file that fits whether it is passed over.
 
     Links to folders are not entered; files that are links are named. Names and memory are bounded.
     """
     told = Walk()
     fits = matcher(pattern)
     depth = len(str(root).rstrip("/")) + 1
-    newest = heapq.nlargest(most, _files(told, root, lambda path: fits.fullmatch(path[depth:]), avoid, stopped))
+
+    def is_found(path: str) -> bool:
+        return fits.fullmatch(path[depth:]) is not None and not hides(path)
+
+    newest = heapq.nlargest(most, _files(told, root, is_found, avoid, stopped))
     told.newest = [path for _, path in newest]
     return told
 
@@ -113,7 +124,7 @@ def walk(
 def _files(
     told: Walk,
     root: Path,
-    fits: Callable[[str], object],
+    fits: Callable[[str], bool],
     avoid: Callable[[str], str],
     stopped: Callable[[], bool],
 ) -> Iterator[tuple[int, str]]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from pydantic import Field
 
 from activities.safety.paths import is_inside, is_own, located, named, own_findings, real
+from activities.settings.left_out import LeftOut, left_out
 from activities.stores.regular_files import shown
 from activities.stores.walk import Walk, split_pattern, walk
 from activities.tool import Call, Tool, ToolInput
@@ -77,10 +78,18 @@ def _found(call: Call, given: Input, stop: threading.Event) -> ToolOutcome:
     _, rest = split_pattern(given.pattern)
     # A pattern that had folders in front is anchored there, also when only a name is left.
     anchored = f"./{rest}" if "/" in given.pattern else rest
-    told = walk(root, anchored, MOST, avoid=lambda path: _avoided(call, given, path), stopped=stop.is_set)
+    kept = left_out(call, Glob.name, [root])
+    told = walk(
+        root,
+        anchored,
+        MOST,
+        avoid=lambda path: _avoided(call, given, path),
+        hides=lambda path: bool(kept.rules) and kept.count(path, str(real(Path(path)))),
+        stopped=stop.is_set,
+    )
     outside = "" if is_inside(root, call.workspace) else f"[{shown(root)} is outside the workspace]"
     return ToolOutcome(
-        content=(Text(text="\n".join(filter(None, [outside, *_lines(call, told)]))),),
+        content=(Text(text="\n".join(filter(None, [outside, *_lines(call, told, kept)]))),),
         data={"shown": len(told.newest), "total": told.total},
     )
 
@@ -94,13 +103,16 @@ def _avoided(call: Call, given: Input, path: str) -> str:
     return ""
 
 
-def _lines(call: Call, told: Walk) -> list[str]:
+def _lines(call: Call, told: Walk, kept: LeftOut) -> list[str]:
     lines = [_line(call, path) for path in told.newest] or ["No files match."]
     if told.total > len(told.newest):
         lines.append(f"[{len(told.newest)} of {told.total:,} files, the newest ones: narrow the pattern to see others]")
     if told.is_cut:
         lines.append("[given up after very many names, so there may be more: start in a smaller folder]")
-    for reason, paths in told.skipped.items():
+    lines += kept.lines()
+    for reason, skipped in told.skipped.items():
+        if not (paths := [path for path in skipped if not kept.is_hidden(path)]):
+            continue
         more = f" and {len(paths) - NAMES_TOLD} more" if len(paths) > NAMES_TOLD else ""
         lines.append(f"[not entered, {reason}: {', '.join(_line(call, path) for path in paths[:NAMES_TOLD])}{more}]")
     return lines

@@ -1,13 +1,17 @@
 """Grep: search contents of files, or of a stored result."""
 
 import asyncio
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 
 from pydantic import ConfigDict, Field
 
-from activities.processes.search import Found, Skipped, Wanted, find_ripgrep, run_search
+from activities.processes.search import Found, Skipped, Wanted, find_ripgrep, list_files, run_search
+from activities.processes.search_lines import SEPARATORS, Sieve
+from activities.processes.search_lines import Shape as Line
 from activities.safety.paths import is_inside, located, named, own_findings, real
+from activities.settings.left_out import LeftOut, left_out
 from activities.stores.regular_files import shown
 from activities.stores.stored_results import fetch_result, is_result_name
 from activities.tool import Call, Tool, ToolInput
@@ -88,17 +92,23 @@ class Grep(Tool[Input]):
     async def run(self, call: Call, given: Input) -> ToolOutcome:
         if "\0" in given.pattern + given.glob + given.type:
             raise ToolError("A pattern, glob or type holds no NUL character. Write \\x00 in the pattern instead.")
+        told: list[str] = []
         if is_result_name(given.path):
             data = await fetch_result(call.world.store, given.path)
             wanted = _wanted(call, given, [*_flags(given, is_result=True), "--text", "--no-filename"], "-", data)
         else:
             target = await asyncio.to_thread(_target, call, given)
-            flags = [*_flags(given), *_scope(call, given, target), "--with-filename", "--no-heading", "--sort", "path"]
+            scope, kept = _scope(call, given, target), await asyncio.to_thread(left_out, call, self.name, [target])
+            flags = [*_flags(given), *scope, "--with-filename", "--no-heading", "--sort", "path"]
             wanted = _wanted(call, given, flags, _from_workspace(call, target))
+            if kept.rules:
+                told = await _count(call, wanted, scope, kept)
+                marks, sieve = _sieve(call, given, kept)
+                wanted = replace(wanted, arguments=(*marks, *wanted.arguments), sieve=sieve)
         found = await run_search(wanted)
         if found.errors and not found.lines:
             raise ToolError(f"ripgrep refuses this search: {clean(found.errors.strip())}")
-        return _told(found, given)
+        return _told(found, given, told)
 
 
 def _target(call: Call, given: Input) -> Path:
@@ -159,6 +169,28 @@ def _scope(call: Call, given: Input, target: Path) -> list[str]:
     return flags
 
 
+async def _count(call: Call, wanted: Wanted, scope: list[str], kept: LeftOut) -> list[str]:
+    """What is told of the files that are left out, counted whether anything in them matches or not."""
+    listed = replace(wanted, arguments=(*scope, "--", wanted.arguments[-1]))
+    is_all = await list_files(listed, lambda name: kept.count(_whole(call, name)))
+    return kept.lines() + ([] if is_all else ["[there may be more that is left out: counting took too long]"])
+
+
+def _sieve(call: Call, given: Input, kept: LeftOut) -> tuple[tuple[str, ...], Sieve]:
+    """What ripgrep must be told, and what its lines then go through, so that no hidden file is shown."""
+    marks: tuple[str, ...] = SEPARATORS
+    shape = Line.NUMBERED if given.line_numbers else Line.TEXT
+    if given.output_mode is Shape.COUNT:
+        marks, shape = ("--null",), Line.COUNT
+    elif given.output_mode is Shape.FILES:
+        marks, shape = (), Line.NAME
+    return marks, Sieve(shape, lambda name: kept.is_hidden(_whole(call, name)))
+
+
+def _whole(call: Call, name: str) -> str:
+    return str(Path(call.workspace, name))
+
+
 def _escaped(path: Path) -> str:
     return "".join(f"[{letter}]" if letter in "*?[{" else letter for letter in str(path))
 
@@ -170,8 +202,8 @@ def _from_workspace(call: Call, target: Path) -> str:
     return "./" if inside == "." else f"./{inside}"
 
 
-def _told(found: Found, given: Input) -> ToolOutcome:
-    notes = [_note(reason, skipped) for reason, skipped in found.skipped.items()]
+def _told(found: Found, given: Input, kept: list[str]) -> ToolOutcome:
+    notes = [*kept, *(_note(reason, skipped) for reason, skipped in found.skipped.items())]
     if found.is_late:
         notes.insert(0, f"[ended after {SECONDS:.0f} s, so there may be more: narrow path, glob or pattern]")
     elif found.has_more:

@@ -1,6 +1,7 @@
 """Which rules of a person speak of a path: gitignore patterns, counted from one of four folders."""
 
 import posixpath
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -43,6 +44,39 @@ def allows_paths(content: str, paths: Sequence[NamedPath], bases: Bases, root: s
 def forbids_paths(content: str, paths: Sequence[NamedPath], bases: Bases, root: str = "") -> bool:
     """Whether a deny or ask rule speaks of any of these paths, by its name or by where it leads."""
     return any(_forbids(content, one, bases, root) for path in paths for one in path.both)
+
+
+@dataclass(frozen=True)
+class Keeper:
+    """A deny or ask rule for many paths: the same answer as `forbids_paths`, made ready once."""
+
+    start: str
+    """What a path begins with that it can speak of, in lower case."""
+    fits: re.Pattern[str] | None
+    """Of what follows; None for a rule that speaks of nothing."""
+    is_all: bool = False
+    """It speaks of the folder itself too."""
+
+    def forbids(self, path: str) -> bool:
+        """Whether the rule speaks of this normal absolute path."""
+        path = path.lower()
+        if path.rstrip("/") == self.start.rstrip("/"):
+            return self.is_all
+        rest = path[len(self.start) :]
+        return self.fits is not None and path.startswith(self.start) and self.fits.match(rest) is not None
+
+
+def keeper(content: str, bases: Bases, root: str = "") -> Keeper:
+    """The rule with this content, ready for many paths."""
+    folder, pattern = _placed(content, bases, root)
+    is_fixed = content.strip().startswith(_FIXED)
+    folder = posixpath.normpath(folder).lower() if is_fixed and folder else "/" if not is_fixed else ""
+    spec = _spec(f"/{pattern.lower()}" if is_fixed else f"**/{pattern.lower()}")
+    if not folder or spec is None:
+        return Keeper("/", None)
+    fits = next((one.regex for one in spec.patterns if one.include), None)
+    start = folder if folder.endswith("/") else f"{folder}/"
+    return Keeper(start, fits, pattern in {".", "**", "*"})
 
 
 def _allows(content: str, path: str, bases: Bases, root: str) -> bool:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from workflows.core.path_rules import Bases, NamedPath, allows_paths, forbids_paths, is_pattern, literal
+from workflows.core.path_rules import Bases, NamedPath, allows_paths, forbids_paths, is_pattern, keeper, literal
 
 BASES = Bases("/w", "/home/dev")
 
@@ -95,3 +95,19 @@ def test_a_pattern_that_cannot_be_read_is_told_apart_and_matches_nothing() -> No
     assert is_pattern("src/**")
     assert not is_pattern("x\\")
     assert not forbids("x\\", "/w/x")
+
+
+@pytest.mark.parametrize(
+    "content", [".env", "./x/**", "/x", "//etc/**", "~/.ssh/**", "~", "../up/*.py", "!a", "**", "."]
+)
+def test_a_rule_made_ready_for_many_paths_answers_like_one_asked_once(content: str) -> None:
+    bases = Bases("/home/dev/Project", "/home/dev")
+    paths = [
+        "/home/dev/project/.env", "/home/dev/Project/x/y/Z.py", "/home/dev/Project/x", "/etc/passwd", "/etc",
+        "/home/dev/.ssh/id", "/home/dev", "/home/dev/up/a.py", "/home/dev/up/b/a.py", "/", "/home/dev/Project",
+        "/srv/a", "/srv/.ENV/b", "/srv/x",
+    ]  # fmt: skip
+    for root in ("", "/srv"):
+        made = keeper(content, bases, root)
+        told = {path: made.forbids(path) for path in paths}
+        assert told == {path: forbids_paths(content, (NamedPath(path),), bases, root) for path in paths}
