@@ -2,11 +2,12 @@
 
 import base64
 import binascii
+import posixpath
 import re
 from collections.abc import Callable, Sequence
 
 from activities.safety.bash.words import unescape
-from workflows.contracts.commands import SimpleCommand
+from workflows.contracts.commands import UNKNOWN, SimpleCommand
 
 _FORMAT = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?([sbdiouxXcqeEfgG%])")
 _LONGEST = 20_000
@@ -40,6 +41,11 @@ def _produced(command: SimpleCommand) -> str | None:
             return _echo(values[1:])
         case "printf":
             return printed(values[1:])
+        case "which" | "command" | "type" if len(values) > 1 and not values[-1].startswith("-"):
+            return f"/usr/bin/{values[-1].rsplit('/', 1)[-1]}\n"
+        case "dirname" | "basename" if len(values) == 2 and UNKNOWN not in values[1]:
+            at = 0 if command.name == "dirname" else 1
+            return posixpath.split(values[1].rstrip("/"))[at] + "\n"
         case "cat" if len(values) == 1 or values[1:] == ["-"]:
             return given_text(command)
         case _ if (text := given_text(command)) is not None:

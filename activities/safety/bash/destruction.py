@@ -61,8 +61,9 @@ def _destroyed(act: Act) -> str:  # noqa: PLR0911 - one case a program
     if name in {"find", "gfind", "bfs", "fd", "fdfind"}:
         return _found(act, critical)
     if name == "rsync":
-        deletes = any(one.startswith(("--delete", "--del")) or one == "--remove-source-files" for one in values)
-        return next((one for one in critical if deletes and one in act.operands[-1:]), "")
+        lost = act.operands[-1:] if any(one.startswith("--del") for one in values) else []
+        lost = [*lost, *act.operands[:-1]] if "--remove-source-files" in values else lost
+        return next((one for one in critical if one in lost), "")
     if name == "git":
         return _cleaned(act)
     if name in {"tar", "gtar", "bsdtar"} and any(one.startswith("--remove-f") for one in values):

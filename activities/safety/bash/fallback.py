@@ -4,7 +4,7 @@ from activities.safety.bash.lexer import Kind, Lexer, Token
 from activities.safety.bash.raw import Raw, RawRedirection, Reading
 from workflows.contracts.commands import Place
 
-_LOOPS = {"while", "until", "select", "case", "function"}
+_LOOPS = {"while", "until", "select", "case", "function", "coproc"}
 
 
 def read_tokens(text: str, lexer: Lexer) -> Reading:

@@ -9,6 +9,7 @@ from activities.safety.bash.options import parse_front
 from workflows.contracts.commands import UNKNOWN, Reach, SimpleCommand, Word
 
 _EXEC = {"-exec", "-execdir", "-ok", "-okdir"}
+_WITH_C = re.compile(r"-[a-z]{1,4}c")
 Finder = Callable[[SimpleCommand, list[str]], Iterator[Inner]]
 
 
@@ -40,6 +41,8 @@ def _of_wrappers(command: SimpleCommand) -> Iterator[Inner]:
             yield from _split_string(values)
         if wrapper.name in {"watch", "parallel"}:
             yield Inner(" ".join(word.value for word in command.words))
+        if wrapper.name == "parallel" and command.argv[:1] == (":::",):
+            yield from (Inner(value) for value in command.argv[1:])
     if command.words and command.name == "env":
         yield from _split_string([word.value for word in command.words])
 
@@ -113,8 +116,9 @@ def _xargs(command: SimpleCommand, values: list[str]) -> Iterator[Inner]:
 
 def _ssh(_: SimpleCommand, values: list[str]) -> Iterator[Inner]:
     at = parse_front(values, "bcDEeFIiJLlmOopQRSWwB", frozenset())
-    if at + 1 < len(values):
-        yield Inner(" ".join(values[at + 1 :]))
+    rest = values[at + 1 :]
+    if rest := rest[1:] if rest[:1] == ["--"] else rest:
+        yield Inner(" ".join(rest))
 
 
 def _option_text(names: str, operand_from: int = 0) -> Finder:
@@ -123,7 +127,8 @@ def _option_text(names: str, operand_from: int = 0) -> Finder:
     def find(_: SimpleCommand, values: list[str]) -> Iterator[Inner]:
         wanted = names.split()
         for at, value in enumerate(values[1:], 1):
-            if value in wanted and at + 1 < len(values):
+            is_clustered = "-c" in wanted and _WITH_C.fullmatch(value)
+            if (value in wanted or is_clustered) and at + 1 < len(values):
                 yield Inner(values[at + 1])
             elif value.startswith(tuple(f"{one}=" for one in wanted if one.startswith("--"))):
                 yield Inner(value.partition("=")[2])

@@ -8,7 +8,7 @@ from workflows.contracts.commands import UNKNOWN, Reach, Word
 
 _RUNS_SYSTEM = re.compile(
     r"system|popen|exec|spawn|subprocess|shell|passthru|\bqx\b|%x|`|open3|\bsh\(|\bProcess\b|Runtime|\brun\("
-    r"|Command|\bsh\b",
+    r"|Command|\bsh\b|getline|\|\s*[\"']",
     re.IGNORECASE,
 )
 _LITERALS = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|`([^`]*)`|%x[({\[]([^)}\]]*)|qx[({/]([^)}/]*)""")

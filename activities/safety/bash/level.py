@@ -10,7 +10,7 @@ from activities.safety.bash.dull import telling
 from activities.safety.bash.inner import inner_of
 from activities.safety.bash.interpreted import Inner
 from activities.safety.bash.lexer import Kind, Lexer
-from activities.safety.bash.piping import as_if_unset, feed, is_line
+from activities.safety.bash.piping import as_if_unset, as_matched, feed, is_line
 from activities.safety.bash.raw import Raw, RawRedirection, Reading
 from activities.safety.bash.state import ASSIGNMENT, moved, remember
 from activities.safety.bash.words import Decoder
@@ -153,8 +153,9 @@ class Level:
             self.folders[self._scope(raw)] = moved(builder.known, command, command.folder)
         for inner in inner_of(command):
             self.inner(index, inner)
-        if bare := as_if_unset(command):
-            self.inner(index, Inner(words=bare, reach=Reach.DECODED))
+        for words_instead in (as_if_unset(command), *as_matched(command)):
+            if words_instead:
+                self.inner(index, Inner(words=words_instead, reach=Reach.DECODED))
         self._calls(index)
 
     def _assignments(self, decoder: Decoder, words: list[str]) -> tuple[list[Assignment], list[str]]:
@@ -199,7 +200,11 @@ class Level:
             self.run_words(index, inner.words, where)
         elif inner.text.strip():
             known = dict(self.builder.known)
+            given = [*command.assignments, *(one for each in command.wrappers for one in each.assignments)]
+            self.builder.known.update({one.name: one.value.value for one in given if UNKNOWN not in one.value.value})
             self.builder.known.update({str(at): value for at, value in enumerate(inner.arguments)})
+            if inner.arguments:
+                self.builder.known["@"] = self.builder.known["*"] = " ".join(inner.arguments[1:])
             self.builder.known.setdefault("0", "sh")
             self.builder.inner(inner.text, where)
             self.builder.known = known

@@ -14,7 +14,7 @@ _BLANK = re.compile(r"(?:[ \t]|\\\n)+")
 _COMMENT = re.compile(r"#[^\n]*")
 _DESCRIPTOR = re.compile(r"(?:\d+|\{[A-Za-z_]\w*\})(?=[<>])", re.ASCII)
 
-OPENERS = {"if", "then", "else", "elif", "while", "until", "do", "{", "!"}
+OPENERS = {"if", "then", "else", "elif", "while", "until", "do", "{", "!", "coproc"}
 """Reserved words after which a command begins."""
 CLOSERS = {"}", "fi", "done", "then", "else", "elif", "do"}
 RESERVED = OPENERS | {"fi", "done", "}", "for", "select", "case", "esac", "in", "function", "[["}

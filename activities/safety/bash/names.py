@@ -25,6 +25,9 @@ READS_PROGRAM = SHELLS | named(
 )
 """What runs the program that it reads from its input."""
 
+STARTS_SHELL = named("su sudo doas runuser newgrp script chroot unshare nsenter fakeroot")
+"""What starts a shell that reads its input, where no other command is named."""
+
 _VERSION = re.compile(r"[-.]?\d[\d.]*[a-z]?(?:-dbg|-config|-intel64)?$")
 
 

@@ -3,16 +3,19 @@
 import posixpath
 import re
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from typing import Protocol
 
 from activities.safety.bash.build import Builder, Where
 from activities.safety.bash.constants import given_text, output_of
 from activities.safety.bash.inner import inner_of
 from activities.safety.bash.interpreted import Inner, literal, strings_of
-from activities.safety.bash.names import is_shell, runs_text
+from activities.safety.bash.names import STARTS_SHELL, is_shell, runs_text
 from workflows.contracts.commands import UNKNOWN, Place, Reach, SimpleCommand, Word
 
-_TAKES_TEXT = {"at", "batch", "crontab", "source", ".", "eval", "ssh"}
+_TAKES_TEXT = {"at", "batch", "crontab", "source", ".", "eval", "ssh"} | STARTS_SHELL
+_MATCHED = ("rm", "dd", "chmod", "chown", "find", "mv", "shred", "sh", "bash", "reboot", "shutdown", "kill", "sudo")
+"""Programs that a command word which is a pattern may mean, the worst first."""
 _TIMES = re.compile(r"(?m)^\s*(?:@\w+|(?:[\d*/,-]+\s+){4}[\d*/,\w-]+)\s+")
 """When a line of a crontab is run."""
 _FLAGS = re.compile(r"-[A-Za-z]+")
@@ -119,6 +122,15 @@ def as_if_unset(command: SimpleCommand) -> tuple[Word, ...]:
         takes = is_mixed and (at == 0 or _FLAGS.fullmatch(stripped) is not None)
         bare.append(literal(stripped) if takes else word)
     return () if tuple(bare) == command.words else tuple(bare)
+
+
+def as_matched(command: SimpleCommand) -> list[tuple[Word, ...]]:
+    """The words with each program that a pattern in front may match: `/bin/r?` may be rm."""
+    if not command.words or not command.words[0].has_glob:
+        return []
+    pattern = command.words[0].value.rsplit("/", 1)[-1]
+    hits = [name for name in _MATCHED if fnmatchcase(name, pattern)]
+    return [(literal(name), *command.words[1:]) for name in hits[:4]]
 
 
 def _sourced(builder: Builder, index: int) -> str | None:

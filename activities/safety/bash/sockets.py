@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from activities.safety.bash.names import DECODERS, INTERPRETERS, NETWORK, family, is_shell, named
+from activities.safety.bash.names import DECODERS, INTERPRETERS, NETWORK, STARTS_SHELL, family, is_shell, named
 from activities.safety.bash.view import Act, View, is_unknown
 from workflows.contracts.commands import Place, Reason
 from workflows.contracts.permissions import Decision
@@ -26,7 +26,7 @@ _STARTS = re.compile(
     re.IGNORECASE,
 )
 _DECODES = re.compile(
-    r"b64decode|b32decode|b85decode|a85decode|unhexlify|fromhex|decompress|codecs|atob|base64|unpack\(|pack\("
+    r"b64decode|b32decode|b85decode|a85decode|unhexlify|fromhex|decompress|codecs|atob|base64|\bunpack\b|\bpack\b"
     r"|MIME::Base64|gzinflate"
     r"|gzuncompress|str_rot13|marshal|pickle|rot13|hex2bin|Buffer\.from|fromCharCode|chr\(|bytes\(\[|decode64",
     re.IGNORECASE,
@@ -103,7 +103,8 @@ def decoder_to_interpreter(view: View) -> Iterator[Reason]:
     tainted, files = _tainted(view)
     for act in view.acts:
         if (
-            (_reads_program(act) and any(_decodes(one) for one in act.upstream))
+            (_reads_program(act) and act.name in {"xargs", "parallel"} and _has_decoder(act))
+            or (_reads_program(act) and any(_decodes(one) for one in act.upstream))
             or (
                 _runs_words(act)
                 and (_has_decoder(act) or tainted & {name for word in act.command.words for name in word.variables})
@@ -124,6 +125,8 @@ def _reads_program(act: Act) -> bool:
         return any(is_shell(family(one.rsplit("/", 1)[-1])) or one == "eval" for one in act.arguments)
     if name in {"at", "batch"}:
         return True
+    if name in STARTS_SHELL:
+        return not act.operands
     if not is_shell(name) and (name not in INTERPRETERS or name in _DATABASES):
         return name == "read" and any(one.name == "eval" for one in act.view.acts)
     return not act.operands or act.operands[0] in {"-", "/dev/stdin"} or set(act.arguments) & {"-s"} != set()

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from activities.safety.bash.braces import MOST, MOST_BRACES, expand, fields
 from activities.safety.bash.lexer import Lexer
 from activities.safety.bash.sums import evaluated
+from activities.safety.bash.trims import changed
 from workflows.contracts.commands import UNKNOWN, Word
 
 Run = Callable[[str, str], tuple[str | None, bool]]
@@ -18,7 +19,6 @@ _SPECIAL = re.compile(r"""['"\\$`*?\[~<>]""")
 _ESCAPE = re.compile(r"\\(x[0-9A-Fa-f]{1,2}|u[0-9A-Fa-f]{1,4}|U[0-9A-Fa-f]{1,8}|[0-7]{1,3}|c.|.)", re.DOTALL)
 _LETTERS = {"a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _NAMED = re.compile(r"([A-Za-z_]\w*|[0-9]+|[@*#?$!-])(.*)", re.ASCII | re.DOTALL)
-_SLICE = re.compile(r":\s*(-?\d+|\s-\d+)(?::(\d+))?", re.ASCII)
 
 
 _MOST_MADE, _DEEPEST = 256, 24
@@ -314,14 +314,8 @@ class _Pieces:
             self.may_split = self.may_split or not is_quoted
             return
         self.decoder.text(rest)
-        if value is not None and (cut := _SLICE.fullmatch(rest)):
-            start = int(cut[1])
-            end = start + int(cut[2]) if cut[2] else None
-            self._known(value[start:end], is_quoted=is_quoted)
-        elif value is not None and (swap := re.fullmatch(r"(//?)([^/*?\[]+)/?(.*)", rest, re.DOTALL)):
-            self._known(value.replace(swap[2], swap[3], -1 if swap[1] == "//" else 1), is_quoted=is_quoted)
-        elif value is not None and rest in {"@L", ",,", "@U", "^^"}:
-            self._known(value.lower() if rest in {"@L", ",,"} else value.upper(), is_quoted=is_quoted)
+        if value is not None and (made := changed(value, rest)) is not None:
+            self._known(made, is_quoted=is_quoted)
         else:
             self._unknown(is_quoted=is_quoted)
 
