@@ -13,6 +13,8 @@ from activities.hooks.matching import matcher_fault
 from activities.hooks.place import Ended, HookPlace
 from activities.hooks.prompt import run_prompt_hook
 from activities.hooks.protocol import BadAnswer, answer_of
+from activities.processes.claim import is_taken
+from activities.settings.scripts import changed_script
 from workflows.contracts.events import Notice
 from workflows.contracts.extensions import HookAnswer, HookEvent, HookInput, HookKind, HookRecord, HookResult, HookRule
 from workflows.contracts.messages import clean
@@ -69,6 +71,8 @@ async def _all(jobs: Sequence["asyncio.Future[Answered]"]) -> list[Answered]:
 
 
 async def _answered(place: HookPlace, rule: HookRule, given: bytes) -> Answered:
+    if (changed := await asyncio.to_thread(_changed, place, rule)) is not None:
+        return _failed(place, rule, changed)
     if rule.is_async and rule.kind == HookKind.COMMAND:
         await asyncio.to_thread(note_beside, place, rule)
         why = await start_beside(place, rule, given)
@@ -84,6 +88,14 @@ async def _answered(place: HookPlace, rule: HookRule, given: bytes) -> Answered:
     except BadAnswer as error:
         return _failed(place, rule, Ended(None, "bad_answer", str(error), ended.exit, ended.seconds, ended.crash))
     return Answered(_record(place, rule, ended, answer), answer)
+
+
+def _changed(place: HookPlace, rule: HookRule) -> Ended | None:
+    """A script that the agent may have changed does not run, and guards nothing; one that began has its answer."""
+    if rule.kind != HookKind.COMMAND or is_taken(str(place.folder_of(rule))):
+        return None
+    why = changed_script(place.world.home, rule, place.cwd, place.project)
+    return Ended(failure="changed", text=why) if why else None
 
 
 def _masked(place: HookPlace, answer: HookAnswer) -> HookAnswer:

@@ -20,6 +20,7 @@ from activities.stores.index import note_head
 from activities.world import World
 from workflows.contracts.errors import UserError
 from workflows.contracts.events import Notice, SessionOpened
+from workflows.contracts.extensions import HookRule
 from workflows.contracts.ids import is_session_id
 from workflows.contracts.session_steps import Opened, OpenRequest
 from workflows.contracts.settings import SessionContext, SessionSettings
@@ -45,6 +46,7 @@ async def open_session(world: World, request: OpenRequest, tools: tuple[ToolSpec
     policy = await asyncio.to_thread(current_policy, places_of(world), folder, settings)
     found, problems = hooks_of(files)
     hooks = await asyncio.to_thread(frozen, world.home, request.session, found, files.settings)
+    settings = _keeping_scripts(settings, found)
     offered = pool(tools, settings, policy)
     guards = (*hooks, *settings.hooks)
     unseen = [spec.name for spec in offered if spec.server and may_match(guards, "PreToolUse", spec.name)]
@@ -88,6 +90,14 @@ async def open_session(world: World, request: OpenRequest, tools: tuple[ToolSpec
         turns=older.turns,
         exchanges=older.exchanges,
     )
+
+
+def _keeping_scripts(settings: SessionSettings, hooks: Sequence[HookRule]) -> SessionSettings:
+    """The settings with the scripts of hooks read-only in the sandbox."""
+    files = settings.sandbox.filesystem
+    kept = (*files.deny_write, *(script.path for hook in hooks for script in hook.scripts))
+    filesystem = files.model_copy(update={"deny_write": tuple(dict.fromkeys(kept))})
+    return settings.model_copy(update={"sandbox": settings.sandbox.model_copy(update={"filesystem": filesystem})})
 
 
 def _unseen(tool: str) -> str:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from activities.settings.places import Places, roots_of
 from activities.settings.reading import read_place
+from activities.settings.scripts import with_scripts
 from activities.settings.trust import agreed
 from workflows.contracts.settings_files import LoadedSettings
 from workflows.core.settings import merge
@@ -16,4 +17,5 @@ def load_settings(places: Places, folder: Path, roots: tuple[str, ...] = ()) -> 
     """
     roots = roots or roots_of(folder)
     read = (read_place(place, places.user) for place in places.files(roots))
-    return merge([layer for layer in read if layer], {root: agreed(places.home, root) for root in roots}, roots)
+    signed = {root: agreed(places.home, root) for root in roots}
+    return with_scripts(merge([layer for layer in read if layer], signed, roots), signed)

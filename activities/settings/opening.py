@@ -7,6 +7,7 @@ from pydantic import JsonValue
 
 from activities.settings.load import load_settings
 from activities.settings.places import places_of
+from activities.settings.scripts import scripts_of
 from activities.settings.trust import digest_of_grants
 from activities.world import World
 from workflows.contracts.extensions import HookRule
@@ -25,11 +26,14 @@ def settings_of(world: World, folder: Path, settings: SessionSettings) -> Loaded
 
 def hooks_of(loaded: LoadedSettings) -> tuple[tuple[HookRule, ...], tuple[str, ...]]:
     """The hooks that count, managed ones first, each with its file; and a sentence for what of them has no effect."""
-    found = [
-        parse_hooks({value.key.removeprefix("hooks."): [value.value]}, value.file) for value in loaded.counting("hooks")
-    ]
-    rules = tuple(dict.fromkeys(rule for one in found for rule in one.rules))
-    return rules, tuple(dict.fromkeys(problem for one in found for problem in one.problems))
+    rules: dict[HookRule, None] = {}
+    problems: dict[str, None] = {}
+    for value in loaded.counting("hooks"):
+        found = parse_hooks({value.key.removeprefix("hooks."): [value.value]}, value.file)
+        for rule in found.rules:
+            rules[rule.model_copy(update={"scripts": scripts_of(loaded, value, rule)})] = None
+        problems |= dict.fromkeys(found.problems)
+    return tuple(rules), tuple(problems)
 
 
 def told(loaded: LoadedSettings) -> dict[str, JsonValue]:

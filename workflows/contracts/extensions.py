@@ -45,6 +45,16 @@ class HookHeader(Contract):
     """Its number among the values that stay on the session's host, from 1; 0 when `value` holds it."""
 
 
+class HookScript(Contract):
+    """A file of the workspace that a hook runs."""
+
+    path: str
+    root: str
+    """The folder whose trust covers it."""
+    digest: str = ""
+    """SHA-256 of what counts; empty when the person trusted nothing that stands there."""
+
+
 class HookRule(Contract):
     """One hook of the settings, as it was when the session started."""
 
@@ -77,6 +87,8 @@ class HookRule(Contract):
     """Folder of the plugin or skill it belongs to."""
     refused: str = ""
     """Why it may not run, such as settings that do not allow its address; a guard then refuses."""
+    scripts: tuple[HookScript, ...] = ()
+    """What of the workspace it runs; changed, it runs no more before the person trusts it again."""
 
     @property
     def label(self) -> str:
@@ -150,7 +162,7 @@ class HookRecord(Contract):
     """Why, at most 1,000 characters."""
     failure: str = ""
     """missing | timeout | crash | exit | bad_answer | too_much | unreachable | status | unsupported | bad_matcher |
-    not_allowed."""
+    not_allowed | changed."""
     crash: str = ""
     """What a crash did to it: found, attached, repeated; empty when undisturbed."""
     updated: bool = False

@@ -6,6 +6,7 @@ from pydantic import ConfigDict, JsonValue
 from pydantic.alias_generators import to_camel
 
 from workflows.contracts.contract import Contract
+from workflows.contracts.extensions import HookScript
 from workflows.contracts.permissions import Mode, Source
 
 
@@ -155,6 +156,8 @@ class FolderTrust(Contract):
     """There is a record of the person's, whatever has been added since."""
     untrusted: tuple[str, ...] = ()
     """What is ignored now, for people: `permissions.allow Bash(make)`."""
+    scripts: tuple[HookScript, ...] = ()
+    """Its files that hooks run, each with its digest if it is trusted."""
 
 
 class LoadedSettings(Contract):

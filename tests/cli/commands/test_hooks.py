@@ -120,3 +120,48 @@ def test_hooks_of_settings_act_in_a_session_and_audit_shows_them(cli: Cli) -> No
         assert "not today" in refused.stdout
     finally:
         cli("down")
+
+
+def test_an_agent_that_changes_the_script_of_its_guard_is_refused_until_the_person_trusts_it_again(cli: Cli) -> None:
+    guard, asked = cli.folder / "tools/guard.sh", {"tool": "Bash", "input": {"command": "echo free > made"}}
+    guard.parent.mkdir()
+    guard.write_text("echo 'the guard says no' >&2; exit 2\n")
+    write(cli.folder / ".claude/settings.json", PreToolUse=[{"matcher": "Bash", "hooks": [hook("sh tools/guard.sh")]}])
+    assert cli("trust").returncode == 0
+    changed = {"tool": "Write", "input": {"file_path": "tools/guard.sh", "content": "exit 0\n"}}
+    read = {"tool": "Read", "input": {"file_path": "tools/guard.sh"}}
+    replies = [{"content": [each]} for each in (asked, read, changed, asked)]
+    try:
+        words = ("run", "-p", "--permission-mode", "bypassPermissions", "--once", "--model")
+        cli(*words, cli.scenario(replies=replies, fallback="ok"), "go")
+        shown = cli("audit", cli.json("ls", "--all", "--json")[0]["id"], "--verify").stdout
+        assert guard.read_text() == "exit 0\n"
+        assert "the guard says no" in shown
+        assert "tools/guard.sh is not as it was when you trusted it" in shown
+        assert f"perdure trust {cli.folder}" in shown
+        assert not (cli.folder / "made").exists()
+        # What the next session starts with is what the agent left: it is no more trusted.
+        model = cli.scenario(replies=[{"content": [asked]}], fallback="ok")
+        told = cli(*words, model, "go")
+        assert "hooks.PreToolUse as tools/guard.sh is now" in told.stderr
+        assert not (cli.folder / "made").exists()
+        assert cli("trust").returncode == 0
+        cli(*words, model, "go")
+        assert (cli.folder / "made").read_text() == "free\n"
+    finally:
+        cli("down")
+
+
+def test_a_command_in_the_sandbox_cannot_change_the_script_of_a_hook(cli: Cli) -> None:
+    guard = cli.folder / "tools/guard.sh"
+    guard.parent.mkdir()
+    guard.write_text("exit 0\n")
+    write(cli.folder / ".claude/settings.json", PreToolUse=[{"hooks": [hook("sh tools/guard.sh")]}])
+    asked = {"tool": "Bash", "input": {"command": "echo 'exit 0 #' > tools/guard.sh; echo free > tools/other"}}
+    try:
+        model = cli.scenario(replies=[{"content": [asked]}], fallback="ok")
+        cli("run", "--trust", "-p", "--permission-mode", "bypassPermissions", "--once", "--model", model, "go")
+        assert guard.read_text() == "exit 0\n"
+        assert (guard.parent / "other").read_text() == "free\n"
+    finally:
+        cli("down")
