@@ -4,6 +4,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+from activities.stores.home import Home
 from activities.stores.regular_files import find_shown, shown
 from activities.tool import Call
 from workflows.contracts.errors import ToolError
@@ -57,8 +58,7 @@ def is_own(call: Call, path: Path) -> bool:
 
     Its memory is, and the session's own plan.
     """
-    home = call.world.home
-    return is_inside(path, home.root) and not is_inside(path, home.memory) and not is_plan(call, path)
+    return _is_of(call.world.home, path) and not is_plan(call, path)
 
 
 def is_plan(call: Call, path: Path) -> bool:
@@ -68,6 +68,11 @@ def is_plan(call: Call, path: Path) -> bool:
 
 def own_findings(call: Call, paths: tuple[Path, ...]) -> tuple[Finding, ...]:
     """Denies each path inside PERDURE_HOME."""
+    return home_findings(call.world.home, tuple(path for path in paths if not is_plan(call, path)))
+
+
+def home_findings(home: Home, paths: tuple[Path, ...]) -> tuple[Finding, ...]:
+    """Denies each path inside this home, but for its memory."""
     return tuple(
         Finding(
             check="own-files",
@@ -75,5 +80,9 @@ def own_findings(call: Call, paths: tuple[Path, ...]) -> tuple[Finding, ...]:
             text=f"{shown(path)} belongs to perdure itself and stays out of reach of its tools.",
         )
         for path in paths
-        if is_own(call, path)
+        if _is_of(home, path)
     )
+
+
+def _is_of(home: Home, path: Path) -> bool:
+    return is_inside(path, home.root) and not is_inside(path, home.memory)

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from activities.safety.paths import home_findings
 from activities.tool import AnyTool
 from activities.tool_calls.asked import Standpoint, host_of
 from activities.tool_calls.registry import TOOLS, find
@@ -21,7 +22,9 @@ def explained(
     """
     policy = standpoint.policy()
     chosen = effective(mode or policy.default_mode or Mode.DEFAULT, policy)
-    return decide(_asked(standpoint, tool, subject, policy), chosen, policy), policy, chosen
+    asked = _asked(standpoint, tool, subject, policy)
+    findings = home_findings(standpoint.places.home, tuple(Path(path.path) for path in asked.paths))
+    return decide(asked, chosen, policy, findings), policy, chosen
 
 
 def _asked(standpoint: Standpoint, name: str, subject: str, policy: Policy) -> Asked:

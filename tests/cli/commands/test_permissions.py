@@ -54,6 +54,13 @@ def test_a_call_of_any_tool_in_any_mode_is_explained(cli: Cli, words: tuple[str,
     assert cli.json("permissions", "explain", *words, "--json")["decision"] == decision
 
 
+@pytest.mark.parametrize("tool", ["Read", "Grep", "Write"])
+def test_the_keys_of_perdure_are_explained_as_out_of_reach_in_every_mode(cli: Cli, tool: str) -> None:
+    path = str(cli.home.root / "keys/person.key")
+    told = cli.json("permissions", "explain", path, "--tool", tool, "--mode", "bypassPermissions", "--json")
+    assert (told["decision"], told["rule"]) == ("deny", "own-files")
+
+
 @pytest.mark.parametrize(
     ("command", "keys", "decided"),
     [
