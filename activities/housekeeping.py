@@ -1,5 +1,8 @@
 """what may be removed, archives."""
 
+import asyncio
+
+from activities.safety.sandbox.network import end_idle
 from activities.stores.index import note_head
 from activities.world import World
 from workflows.contracts.session_steps import Archived, ArchiveRequest
@@ -7,7 +10,11 @@ from workflows.contracts.transcript import NoticeBody
 
 
 async def archive_history(world: World, request: ArchiveRequest) -> Archived:
-    """Store the run's history up to now and name it in the chain: the audit outlives the engine."""
+    """Store the run's history up to now and name it in the chain: the audit outlives the engine.
+
+    The run is over or rolls: the session's network on this host ends too, if no command uses it.
+    """
+    await asyncio.to_thread(end_idle, world.home.journal / request.session / "sandbox" / "network")
     history = await world.histories.fetch(request.workflow_id, request.run_id)
     digest = await world.store.put(history.data)
     notice = NoticeBody(

@@ -137,6 +137,22 @@ def end(folder: Path) -> None:
         (folder / "network.json").unlink(missing_ok=True)
 
 
+def end_idle(folder: Path) -> None:
+    """End the network that serves there, unless a command uses it."""
+    try:
+        lease = os.open(folder / "lease", os.O_RDWR)
+    except OSError:
+        return
+    try:
+        # Whoever wants it meanwhile waits for the lease, finds none and starts another.
+        fcntl.flock(lease, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        end(folder)
+    except BlockingIOError:
+        return
+    finally:
+        os.close(lease)
+
+
 def noted(folder: Path) -> int:
     """Bytes of what was refused so far."""
     try:
