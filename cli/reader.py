@@ -15,6 +15,8 @@ from activities.stores.objects import ObjectStore, open_store
 from activities.transcript import Link, Transcript
 from cli.watch import Continuity, events_from_chain
 from workflows.contracts.events import EVENT, Damaged, Event, Notice
+from workflows.contracts.permissions import Approval
+from workflows.contracts.tools import Pass
 from workflows.contracts.transcript import Entry
 
 Line = dict[str, Any]  # Any: a line of the feed, of a kind that may be newer than this program
@@ -69,6 +71,10 @@ class Reader:
     async def text_of(self, digest: str) -> str:
         """An object as text; what is no UTF-8 is replaced visibly. Raises StoreError."""
         return (await self.store.get(digest)).decode("utf-8", "replace")
+
+    async def offered(self, approval: Approval) -> tuple[str, ...]:
+        """The rules that *always* saves for this question. Raises StoreError."""
+        return Pass.model_validate_json(await self.text_of(approval.found)).suggestions
 
     def last_head(self, session: str) -> str:
         """The newest head that this host noted for the session; empty for none."""

@@ -27,6 +27,7 @@ from workflows.contracts.permissions import Answer, Approval, Decision, Verdict
 from workflows.contracts.tools import CallStatus, Repeat, ToolDone, ToolOutcome, ToolRequest
 from workflows.contracts.transcript import canonical
 from workflows.core.hook_answers import verdict_of
+from workflows.core.suggestions import is_short
 
 log = logging.getLogger(__name__)
 
@@ -177,6 +178,7 @@ async def _ask(told: Told, hooks: CallHooks, given: ToolInput, verdict: Verdict)
             reason=approval.reason,
             content=content.encode()[:_CONTENT_TOLD].decode("utf-8", "ignore"),
             choices=approval.choices,
+            suggestions=rules if is_short(rules) else (),
         )
     )
     await hooks.notify(given)

@@ -17,6 +17,8 @@ class Reply:
     allow: bool
     chosen: tuple[Chosen, ...] = ()
     mode: Mode | None = None
+    always: tuple[str, ...] = ()
+    """The rules that are to be saved, as the person saw them."""
 
 
 @dataclass
@@ -56,6 +58,8 @@ class Answering:
             return None
         if key in {"a", "A"} and event.content:
             return self._replied(Reply(event.approval, allow=True, mode=Mode.ACCEPT_EDITS))
+        if key in {"a", "A"} and event.suggestions:
+            return self._replied(Reply(event.approval, allow=True, always=event.suggestions))
         return self._replied(Reply(event.approval, allow=True)) if key in {"y", "Y"} else None
 
     def _replied(self, reply: Reply) -> Reply:

@@ -19,7 +19,6 @@ from cli.signing import signed_answer
 from worker.engine import Home
 from workflows.contracts.errors import EngineUnreachable, PerdureError, UsageError
 from workflows.contracts.permissions import Approval, Mode
-from workflows.contracts.tools import Pass
 
 AT_ONCE = 8
 """Sessions asked side by side."""
@@ -112,7 +111,7 @@ async def _send_answers(
     answered = chosen_of(name, found, chosen, everything=everything)
     if said.allow and (question := next((one for one in answered if one.choices), None)):
         raise UsageError(f"Question {question.id} is answered by choosing: perdure answer {name} {question.id}")
-    rules = [await _offered(home, one) if said.always else () for one in answered]
+    rules = [await Reader(home).offered(one) if said.always else () for one in answered]
     if said.always and () in rules:
         question = answered[rules.index(())]
         raise UsageError(
@@ -122,11 +121,6 @@ async def _send_answers(
         given = signed_answer(home, name, one, allow=said.allow, text=said.text, mode=said.mode, always=said.always)
         await sessions.answer(name, given)
     return name, list(zip(answered, rules, strict=True))
-
-
-async def _offered(home: Home, approval: Approval) -> tuple[str, ...]:
-    """The rules that *always* saves for this question."""
-    return Pass.model_validate_json(await Reader(home).text_of(approval.found)).suggestions
 
 
 async def found_session(home: Home, word: str) -> tuple[str, Sessions, tuple[Approval, ...]]:

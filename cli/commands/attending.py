@@ -34,6 +34,7 @@ from cli.watch import Screen
 from worker.engine import Home
 from workflows.contracts.errors import ExitCode, PerdureError, UserError
 from workflows.contracts.events import ApprovalAnswered, ApprovalAsked, Event, ExchangeEnded, ModelRetry, Notice
+from workflows.contracts.permissions import Approval
 from workflows.contracts.session import Interrupt, TurnEnd
 
 TWICE_S = 2.0
@@ -202,21 +203,31 @@ async def _answer(attended: Attended, reply: Reply) -> None:
             snapshot = await attended.sessions.snapshot(attended.session)
             for one in snapshot.approvals if snapshot else ():
                 if one.id == approval:
-                    answer = signed_answer(
-                        attended.home,
-                        attended.session,
-                        one,
-                        allow=reply.allow,
-                        chosen=reply.chosen,
-                        mode=reply.mode,
-                    )
-                    await attended.sessions.answer(attended.session, answer)
+                    await _send(attended, one, reply)
                     return
-        except UserError as error:
+        except PerdureError as error:
             say(str(error))
             return
         await asyncio.sleep(0.2)
     say(f"Question {approval} is not open any more.")
+
+
+async def _send(attended: Attended, approval: Approval, reply: Reply) -> None:
+    """The person's answer, signed. What they saw is what is saved: UserError where that is not so any more."""
+    if reply.always and reply.always != await Reader(attended.home).offered(approval):
+        raise UserError(
+            f"Other rules would be saved by now: perdure approve {attended.session} {approval.id} --always shows them."
+        )
+    answer = signed_answer(
+        attended.home,
+        attended.session,
+        approval,
+        allow=reply.allow,
+        chosen=reply.chosen,
+        mode=reply.mode,
+        always=bool(reply.always),
+    )
+    await attended.sessions.answer(attended.session, answer)
 
 
 async def _left(attended: Attended, leaving: _Leaving, following: Following, why: str) -> int:

@@ -25,6 +25,10 @@ def question_rows(question: Question, session: str, width: int, theme: Theme) ->
     if len(wants) > SHOWN_ROWS:
         rows[-1] = fit(f"{rows[-1]}…", width)
     edits = ", a allows and accepts edits" if question.content else ""
+    if question.suggestions and not question.content:
+        edits = ", a allows it always"
+        saves = f"  always saves: {', '.join(map(one_line, question.suggestions))}"
+        rows += wrap(saves, width)
     answer = f"  y allows{edits}, n denies; elsewhere: perdure approve {session} {question.approval}"
     return [theme.paint("ask", row) for row in [*rows, *wrap(answer, width)]]
 

@@ -91,8 +91,9 @@ def with_approval(screen: Screen, event: ApprovalAsked | ApprovalAnswered) -> Sc
         if any(told[1] == event.approval for told in screen.told):
             return screen
         asked = Question(
-            event.approval, event.tool, event.summary, event.reason, event.exchange, event.content, bool(event.choices)
-        )
+            event.approval, event.tool, event.summary, event.reason, event.exchange, event.content, bool(event.choices),
+            event.suggestions,
+        )  # fmt: skip
         if event.content and not event.choices:
             screen = tell(screen, event, Told(f"the plan:\n{event.content}", "ask"))
         return replace(screen, questions=(*others, asked), phase="waiting for approval")

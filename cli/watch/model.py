@@ -55,6 +55,8 @@ class Question:
     """The plan that is submitted, or the questions as JSON."""
     has_choices: bool = False
     """It is answered by choosing, not by yes or no."""
+    suggestions: tuple[str, ...] = ()
+    """The rules that *always* would save."""
 
 
 @dataclass(frozen=True)

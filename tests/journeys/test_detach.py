@@ -74,17 +74,24 @@ def terminals() -> Iterator[list[Terminal]]:
 
 def watched(cli: Cli, terminals: list[Terminal], session: str, command: str) -> Terminal:
     """A session on a terminal, its command running."""
-    words = ("run", "--model", cli.scenario(replies=[bash(command), "Done."]), "--allowed-tools", "Bash")
+    replies = [bash(command), "Done."]
+    words = ("--model", cli.scenario(replies=replies), "--allowed-tools", "Bash", "--session-id", session)
+    terminal = on_terminal(cli, terminals, *words)
+    eventually(lambda: (cli.folder / "began").exists() or terminal._read(), 60, "the command")
+    return terminal
+
+
+def on_terminal(cli: Cli, terminals: list[Terminal], *words: str) -> Terminal:
+    """A session that is begun and watched on a terminal."""
     side, far = pty.openpty()
     process = subprocess.Popen(
-        [*PROGRAM, *words, "--session-id", session, "go"], cwd=cli.folder, env=environment(cli.home.root, TERM="xterm"),
+        [*PROGRAM, "run", *words, "go"], cwd=cli.folder, env=environment(cli.home.root, TERM="xterm"),
         stdin=far, stdout=far, stderr=far, start_new_session=True,
         preexec_fn=_own_terminal,  # noqa: PLW1509 - no thread runs here, and only the child can take the terminal
     )  # fmt: skip
     os.close(far)
     os.set_blocking(side, False)
     terminals.append(Terminal(process, side))
-    eventually(lambda: (cli.folder / "began").exists() or terminals[-1]._read(), 60, "the command")
     return terminals[-1]
 
 
@@ -113,6 +120,17 @@ def test_ctrl_c_twice_interrupts_the_turn(cli: Cli, terminals: list[Terminal]) -
     cli.await_state("cut", "idle")
     assert not (cli.folder / "done").exists()
     assert b"Traceback" not in terminal.shown
+
+
+def test_one_key_allows_it_always_by_the_rules_that_were_shown(cli: Cli, terminals: list[Terminal]) -> None:
+    scenario = cli.scenario(replies=[bash("touch made"), bash("touch made; touch made"), "Done."])
+    terminal = on_terminal(cli, terminals, "--model", scenario, "--session-id", "always")
+    terminal.until("always saves: Bash(touch made)")
+    terminal.press(b"a")
+    assert terminal.code() == 0
+    assert (cli.folder / "made").exists()
+    kept = json.loads((cli.folder / ".perdure/settings.local.json").read_bytes())
+    assert kept["permissions"]["allow"] == ["Bash(touch made)"]
 
 
 def test_sigterm_leaves_the_session_with_143_and_a_shown_cursor(cli: Cli, terminals: list[Terminal]) -> None:

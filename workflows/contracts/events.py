@@ -126,6 +126,8 @@ class ApprovalAsked(Happened):
     """The plan, or the questions as JSON, at most 16 KB of it."""
     choices: tuple[Choice, ...] = ()
     """One for each question that the answer must answer."""
+    suggestions: tuple[str, ...] = ()
+    """The rules that *always* saves; none where there are none, or too many to be read at a glance."""
 
 
 class ApprovalAnswered(Happened):

@@ -1,6 +1,6 @@
 """Which rules *always allow* saves: literal ones, at most five, and only if they would have answered the question."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from workflows.contracts.commands import Judgement, Reach, SimpleCommand, Word
 from workflows.contracts.permissions import Decision, Finding, Mode, Policy, Source, SourcedRule, Verdict
@@ -10,8 +10,15 @@ from workflows.core.permission_rules import EDITS, READS, parse
 from workflows.core.permissions import Asked, decide, effective
 
 MOST = 5
+MOST_LETTERS = 160
+"""Of a rule that is saved by one key."""
 _ANSWERABLE = frozenset({"mode", "finding", "classifier", "limit"})
 _UNTIL_THE_END = EDITS | READS
+
+
+def is_short(rules: Sequence[str]) -> bool:
+    """Whether a person can read these rules at a glance, before one key saves them."""
+    return all(len(rule) <= MOST_LETTERS for rule in rules)
 
 
 def suggested_rules(

@@ -57,3 +57,10 @@ def test_a_question_answered_elsewhere_is_answered_here_no_more() -> None:
     open_ones.asked(COMMAND)
     open_ones.answered("1.0")
     assert open_ones.press("y") is None
+
+
+def test_a_allows_for_ever_where_it_was_shown_which_rules_that_saves() -> None:
+    rules = ("Bash(make)", "Bash(make test)")
+    offered = COMMAND.model_copy(update={"suggestions": rules})
+    assert answering(offered).press("a") == Reply("1.0", allow=True, always=rules)
+    assert answering(offered).press("y") == Reply("1.0", allow=True)

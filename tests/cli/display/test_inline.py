@@ -115,6 +115,18 @@ def test_a_question_says_how_to_answer_it() -> None:
     assert "waits for your answer" in shown
 
 
+def test_the_rules_that_one_key_would_save_are_shown_before() -> None:
+    watching = Watching()
+    rules = ("Bash(rm x)", "Bash(ls\x1b[2J)")
+    asked = ApprovalAsked(
+        turn=1, exchange=1, place=0, tool="Bash", approval="1.0", summary="rm x", suggestions=rules
+    )  # fmt: skip
+    watching.see(*numbered([*opened(), *reply(1, "x", calls=1), asked]))
+    shown = "\n".join(watching.terminal.screen())
+    assert "always saves: Bash(rm x), Bash(ls" in shown
+    assert "y allows, a allows it always, n denies" in shown
+
+
 def test_a_retry_counts_down() -> None:
     watching = Watching()
     watching.see(
