@@ -112,7 +112,7 @@ def network(view: View) -> Iterator[Reason]:
             act.name == "git"
             and act.operands
             and act.operands[0] in _GIT_REMOTE
-            and act.arguments[:2] not in (["remote"], ["remote", "-v"])
+            and act.arguments[:2] not in (["remote"], ["remote", "-v"], ["remote", "--verbose"])
         ):
             yield act.finds("network", ASK, f"git {act.operands[0]} may talk to a remote", kind="network")
         elif act.name == "getent" and {"hosts", "ahosts", "ahostsv4", "ahostsv6"} & set(act.arguments):

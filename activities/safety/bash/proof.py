@@ -147,9 +147,11 @@ def _words(act: Act) -> Refusal | None:
         if (UNKNOWN in word.value or word.may_split) and act.name != "xargs":
             return Refusal("words", f"{word.source} is only known to the shell")
         if is_pattern(word):
-            if word.value.startswith("-"):
+            # Whatever `--include=*.py` matches begins with `--include=`.
+            is_value = act.name in {"grep", "egrep", "fgrep"} and word.value.startswith(("--include=", "--exclude="))
+            if word.value.startswith("-") and not is_value:
                 return Refusal("words", f"{word.source} could become a flag")
-            if needs_folder and not re.match(r"[^*?\[]*/", word.value):
+            if needs_folder and not is_value and not re.match(r"[^*?\[]*/", word.value):
                 return Refusal("words", f"{word.source} could become a flag: write ./{word.source}")
     return None
 

@@ -171,7 +171,7 @@ def _dumped(act: Act) -> str:  # noqa: PLR0911 - one case a program
         return "the environment" if bare else ""
     if name == "ps" and any("environ" in one for one in given):
         return "the environment of other processes"
-    if name == "ps" and any(re.fullmatch(r"-?[a-zA-Z]*e[a-zA-Z]*", one) and _shows_environment(one) for one in given):
+    if name == "ps" and any(_shows_environment(one, before) for before, one in pairwise(act.values)):
         return "the environment of other processes"
     if name in {"jq", "gojq", "yq"} and any(re.search(r"\benv\b|\$ENV|\$__prog|input_filename", one) for one in given):
         return "the environment"
@@ -183,9 +183,11 @@ def _dumped(act: Act) -> str:  # noqa: PLR0911 - one case a program
     return next((what for program, pattern, what in _STORES if name == program and re.search(pattern, joined)), "")
 
 
-def _shows_environment(option: str) -> bool:
-    """`ps e` and `ps eww`, not `ps -e`: without the dash the letter shows environments."""
-    return not option.startswith("-")
+def _shows_environment(option: str, before: str) -> bool:
+    """`ps e` and `ps eww`, not `ps -e` and `ps -u eve`: without the dash the letter shows environments."""
+    return re.fullmatch(r"[a-zA-Z]*e[a-zA-Z]*", option) is not None and not re.fullmatch(
+        r"-[a-zA-Z]*[CuUGgptqsoO]", before
+    )
 
 
 _STORES = (
