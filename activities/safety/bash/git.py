@@ -54,9 +54,9 @@ _SPECS: dict[str, str] = {
     "show": _LOG + _DIFF,
     "diff": _DIFF,
     "diff-tree": _DIFF + " -rtvmc --root --stdin --no-commit-id --pretty? --format= --cc --always --merge-base",
-    "branch": "-arvi -l? --list --all --remotes --verbose --show-current --merged? --no-merged? --contains?"
+    "branch": "-arvil --list --all --remotes --verbose --show-current --merged? --no-merged? --contains?"
     " --no-contains? --sort="
-    " --format= --points-at= --color? --no-color --column? --no-column --abbrev= --no-abbrev --ignore-case",
+    " --format= --points-at= --color? --no-color --column? --no-column --abbrev? --no-abbrev --ignore-case",
     "tag": "-li -n? --list --sort= --format= --contains? --no-contains? --merged? --no-merged? --points-at="
     " --color? --column?"
     " --no-column --ignore-case",
@@ -100,7 +100,7 @@ _SPECS: dict[str, str] = {
     " --function-context"
     " --line-number --column --only-matching --null --extended-regexp --fixed-strings --perl-regexp"
     " --basic-regexp --max-depth="
-    " --recursive --no-recursive --untracked --no-index --cached --no-exclude-standard --exclude-standard --and"
+    " --recursive --no-recursive --untracked --cached --no-exclude-standard --exclude-standard --and"
     " --or --not"
     " --all-match --quiet --context= --after-context= --before-context= --threads= --max-count= --full-name"
     " --no-textconv",

@@ -22,7 +22,7 @@ _PRINTS = re.compile(
     rf"\s*(?:{_ADDRESS}(?:\s*,\s*{_ADDRESS})?\s*!?\s*)?p?\s*(?:;\s*(?:{_ADDRESS}(?:\s*,\s*{_ADDRESS})?\s*!?\s*)?p\s*)*;?\s*"
 )
 _AWK_ACTS = re.compile(
-    r"system|\||>|getline|@|ENVIRON|ARGV|ARGC|PROCINFO|SYMTAB|FUNCTAB|/inet|\bclose\b|extension|\bfflush\b"
+    r"system|\\\n|\||>|getline|@|ENVIRON|ARGV|ARGC|PROCINFO|SYMTAB|FUNCTAB|/inet|\bclose\b|extension|\bfflush\b"
 )
 _JQ_ACTS = re.compile(
     r"\benv\b|\$ENV|input_filename|\bimport\b|\binclude\b|\$__|get_search_list|\bmodulemeta\b|\bdebug\b\s*\("
