@@ -13,6 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from activities.processes import claim
 from activities.processes.command import EndKind
 from tests.activities.processes.place import Place
 
@@ -67,7 +68,7 @@ def fork_worker(workers: Workers, place: Place) -> int:
 def runners_of(place: Place) -> list[int]:
     """Starter, warden and runner of a place, as far as they live."""
     found = psutil.process_iter(["cmdline"])
-    return [each.pid for each in found if str(place.folder) in (each.info["cmdline"] or []) and "-I" in each.cmdline()]
+    return [each.pid for each in found if {str(place.folder), "-I"} <= set(each.info["cmdline"] or [])]
 
 
 def kill(pid: int) -> None:
@@ -90,10 +91,14 @@ async def runner_dies(place: Place, workers: Workers, moment: float, chance: ran
     fork_worker(workers, place)
     time.sleep(moment)
     targets = runners_of(place)
-    if targets:
-        kill(chance.choice(targets))
+    killed = chance.choice(targets) if targets else 0
+    if killed:
+        kill(killed)
     end = await place.run(TEXT)
-    if end.kind is not EndKind.UNKNOWN:
+    if end.kind is EndKind.SIGNAL and killed == claim.number(claim.facts_of(str(place.folder)), "session"):
+        # It looked like its runner still: the command itself was killed before it became its shell, and that is told.
+        assert (end.signal, place.count()) == (signal.SIGKILL, 0)
+    elif end.kind is not EndKind.UNKNOWN:
         assert (end.kind, end.exit_code, place.text(), place.count()) == (EndKind.EXITED, 5, "first\nlast\n", 1)
     assert place.count() <= 1
     await asyncio.sleep(0.02)
