@@ -180,8 +180,8 @@ class _Plan:
         """Settings of agents, what the settings deny, secrets of the system, and all that is perdure's own."""
         workspace, rules = self.where.workspace, self.settings.filesystem
         self.add(Kind.READ, *(workspace / name for name in (*OWN_FOLDERS, *OWN_FILES)))
-        for name in OWN_FOLDERS:
-            if not os.path.lexists(workspace / name) and workspace != Path("/"):
+        for name in OWN_FOLDERS if workspace != Path("/") and _takes_entries(workspace) else ():
+            if not os.path.lexists(workspace / name):
                 self.put(workspace / name, Kind.STAND_IN)
         self.add(Kind.READ, *self.named(rules.deny_write))
         self.add(Kind.HIDDEN, *self.named(rules.deny_read), *secret_files())
@@ -204,6 +204,13 @@ class _Plan:
 def _is_at(path: str, folder: str) -> bool:
     """The folder itself or below it."""
     return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+def _takes_entries(folder: Path) -> bool:
+    """Whether anything can be made in a folder, be it after a chmod; where nothing can, no stand-in can either."""
+    if os.statvfs(folder).f_flag & os.ST_RDONLY:
+        return False
+    return os.access(folder, os.W_OK) or folder.stat().st_uid == os.geteuid()
 
 
 def _real(path: str) -> Path:

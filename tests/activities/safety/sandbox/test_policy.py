@@ -119,3 +119,9 @@ def test_a_home_folder_that_is_not_there_needs_no_place(where: Surroundings) -> 
 def test_a_policy_comes_back_from_its_record(where: Surroundings) -> None:
     policy = made(where, allow_read=("~/.ssh",))
     assert policy_from(json.loads(json.dumps(policy.as_record()))) == policy
+
+
+def test_a_folder_that_its_owner_may_open_again_keeps_its_stand_ins(where: Surroundings) -> None:
+    where.workspace.chmod(0o555)
+    assert made(where).kind_at(f"{where.workspace}/.perdure/settings.json") == Kind.STAND_IN
+    where.workspace.chmod(0o755)
