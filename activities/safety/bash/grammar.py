@@ -208,7 +208,7 @@ class _Walk:
             self.reading.cuts.extend((one.start_byte, one.end_byte) for one in targets)
 
     def _is_descriptor(self, node: Node, raw: Raw) -> bool:
-        last = raw.words[-1] if raw.words else ""
+        last = raw.words[-1] if raw.words and self.text[node.start_byte - 1 : node.start_byte].isdecimal() else ""
         return last.isdecimal() and (node.start_byte - len(last), node.start_byte) in self.reading.cuts
 
     def _pipeline(self, node: Node, at: _At) -> None:

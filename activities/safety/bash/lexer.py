@@ -21,6 +21,9 @@ RESERVED = OPENERS | {"fi", "done", "}", "for", "select", "case", "esac", "in", 
 
 
 _BEFORE_FD = frozenset("0123456789{")
+_LINES = re.compile(r"\n(?:[ \t]*\n)*")
+_BARE_WORDS = re.compile(r"(?:[ \t]+[A-Za-z0-9_./:@%+,*?-]++(?=[ \t\n;|&)]|\Z))+", re.ASCII)
+_BARE_WORD = re.compile(r"[^ \t]+")
 
 
 class Kind(Enum):
@@ -37,7 +40,7 @@ class Kind(Enum):
     RESERVED = auto()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Token:
     """One piece of the text."""
 
@@ -63,10 +66,13 @@ class Lexer(Scanner):
         while self.at < size:
             char = text[self.at]
             if char in " \t" or text.startswith("\\\n", self.at):
+                if self._bare_words():
+                    continue
                 found = _BLANK.match(text, self.at)
                 self.at = found.end() if found else self.at + 1
             elif char == "\n":
-                self._add(Kind.NEWLINE, self.at + 1)
+                found = None if self.pending else _LINES.match(text, self.at)
+                self._add(Kind.NEWLINE, found.end() if found else self.at + 1)
                 self._bodies()
                 self.is_begin = True
             elif char == "#":
@@ -94,8 +100,22 @@ class Lexer(Scanner):
         self.tokens.append(Token(kind, self.text[self.at : end], self.at, end))
         self.at = end
 
+    def _bare_words(self) -> bool:
+        """Reads plain words behind two others at once: most of a long command."""
+        tokens = self.tokens
+        if self.is_begin or len(tokens) < 2 or tokens[-1].kind != Kind.WORD or tokens[-2].kind != Kind.WORD:
+            return False
+        found = _BARE_WORDS.match(self.text, self.at)
+        if found is None:
+            return False
+        for one in _BARE_WORD.finditer(self.text, self.at, found.end()):
+            tokens.append(Token(Kind.WORD, one[0], one.start(), one.end()))
+        self.at = found.end()
+        return True
+
     def _operator(self, operator: str) -> None:
-        follows_for = bool(self.tokens) and self.tokens[-1].kind == Kind.RESERVED and self.tokens[-1].source == "for"
+        last = self.tokens[-1] if operator == "(" and self.tokens else None
+        follows_for = last is not None and last.kind == Kind.RESERVED and last.source == "for"
         if operator == "(" and (self.is_begin or follows_for) and self.text.startswith("((", self.at):
             end = self.arithmetic_end(self.at + 2)
             if end:

@@ -112,6 +112,8 @@ def as_if_unset(command: SimpleCommand) -> tuple[Word, ...]:
 
     `r$x` is rm's `r` then, and `$SUDO rm` is rm.
     """
+    if not any(word.variables for word in command.words):
+        return ()
     words = list(command.words)
     while words and words[0].value == UNKNOWN and words[0].may_split and words[0].variables:
         words.pop(0)

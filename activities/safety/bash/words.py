@@ -1,5 +1,6 @@
 """A word's source to what the shell makes of it: quotes, escapes, braces, variables, constant substitutions."""
 
+import functools
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -21,7 +22,8 @@ _LETTERS = {"a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n"
 _NAMED = re.compile(r"([A-Za-z_]\w*|[0-9]+|[@*#?$!-])(.*)", re.ASCII | re.DOTALL)
 
 
-_MOST_MADE, _DEEPEST = 256, 24
+_ACTIVE = re.compile(r"[\\$`]")
+_MOST_MADE, _DEEPEST, _REMEMBERED = 256, 24, 100
 
 
 def unescape(text: str) -> str:
@@ -41,6 +43,12 @@ def _unescaped(found: re.Match[str]) -> str:
     return _LETTERS.get(code, code if code in "\\'\"?" else "\\" + code)
 
 
+@functools.lru_cache(maxsize=4096)
+def _bare(source: str) -> Word | None:
+    """The word of a source that is what it says."""
+    return Word(source, source) if BARE.fullmatch(source) else None
+
+
 @dataclass(slots=True)
 class Decoder:
     """Decodes words with what is known of the variables so far."""
@@ -54,8 +62,8 @@ class Decoder:
 
     def decode(self, source: str) -> list[Word]:
         """The words that a source becomes: one, several by braces and splitting, or none."""
-        if BARE.fullmatch(source):
-            return [Word(source, source)]
+        if len(source) < _REMEMBERED and (bare := _bare(source)) is not None:
+            return [bare]
         sources = expand(source, _skip) if self.made < _MOST_MADE else [source]
         self.made += len(sources) - 1
         self.is_cut = self.is_cut or len(sources) >= MOST or self.made >= _MOST_MADE or source.count("{") > MOST_BRACES
@@ -191,7 +199,7 @@ class _Pieces:
             elif char in "$`":
                 at = self._expansion(text, at, is_quoted=True)
             else:
-                found = re.compile(r"[\\$`]").search(text, at)
+                found = _ACTIVE.search(text, at)
                 end = found.start() if found else size
                 self.value.append(text[at:end])
                 at = end
