@@ -2,7 +2,7 @@
 
 import asyncio
 
-from activities.safety.sandbox.network import end_idle
+from activities.safety.sandbox.network import all_of, end_idle
 from activities.stores.index import note_head
 from activities.world import World
 from workflows.contracts.session_steps import Archived, ArchiveRequest
@@ -14,7 +14,8 @@ async def archive_history(world: World, request: ArchiveRequest) -> Archived:
 
     The run is over or rolls: the session's network on this host ends too, if no command uses it.
     """
-    await asyncio.to_thread(end_idle, world.home.journal / request.session / "sandbox" / "network")
+    for folder in all_of(world.home.journal / request.session / "sandbox"):
+        await asyncio.to_thread(end_idle, folder)
     history = await world.histories.fetch(request.workflow_id, request.run_id)
     digest = await world.store.put(history.data)
     notice = NoticeBody(

@@ -12,7 +12,7 @@ from activities.stores.journal import CallRecord
 from activities.stores.seen import SeenFiles
 from activities.world import World
 from workflows.contracts.contract import Contract
-from workflows.contracts.permissions import Answer, Approval, Choice, Finding, Mode
+from workflows.contracts.permissions import Answer, Approval, Choice, Finding, Mode, Verdict
 from workflows.contracts.settings import SessionSettings
 from workflows.contracts.tools import Repeat, ToolOutcome, ToolSpec
 
@@ -50,6 +50,8 @@ class Call:
     """An earlier attempt wrote its intent and no outcome."""
     is_proved: bool = False
     """It runs because it was proved to read only: git is told to run nothing else."""
+    verdict: Verdict | None = None
+    """By which it runs."""
     mode: Mode = Mode.DEFAULT
     """The session's mode."""
     own_folder: Path | None = None

@@ -8,4 +8,5 @@ from activities.stores.journal import Journal
 def end_networks(home: Home) -> None:
     """End every network of this home's sessions; one that is needed again is made again."""
     for session in Journal(home.journal).sessions():
-        network.end(home.journal / session / "sandbox" / "network")
+        for folder in network.all_of(home.journal / session / "sandbox"):
+            network.end(folder)

@@ -52,7 +52,7 @@ class CallHooks:
 
     def allowed(self, verdict: Verdict) -> "CallHooks":
         """The same around a call that runs by this verdict."""
-        return replace(self, call=replace(self.call, is_proved=verdict.by == "proof"))
+        return replace(self, call=replace(self.call, is_proved=verdict.by == "proof", verdict=verdict))
 
     async def before(self, given: ToolInput, *, has_begun: bool) -> HookResult:
         """What the hooks before the call say, or said when it was tried before. Raises HooksCancelled."""

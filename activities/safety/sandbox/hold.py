@@ -15,6 +15,7 @@ from activities.processes.command import CommandEnd, CommandSpec, shell
 from activities.processes.output import read_tail
 from activities.safety.environment import READS, reading_only
 from activities.safety.sandbox import confinements, denials, git_guard, network, probe
+from activities.safety.sandbox.named_hosts import hosts_to_open, still_closed
 from activities.safety.sandbox.policy import Kind, Policy, Surroundings, make_policy, policy_from
 from activities.safety.sandbox.searches import is_search, without_secrets
 from activities.safety.sandbox.variables import held_environment
@@ -23,7 +24,7 @@ from activities.stores.home import Home
 from activities.tool import Call
 from activities.world import World
 from workflows.contracts.errors import ToolError
-from workflows.contracts.permissions import Decision, Finding
+from workflows.contracts.permissions import Decision, Finding, Verdict
 from workflows.contracts.sandbox import SandboxSettings
 
 KEPT = "sandbox.json"
@@ -45,6 +46,8 @@ class Ground:
     """Folder in which is kept what stood there before."""
     output: Path
     """The runner's folder."""
+    verdict: Verdict | None = None
+    """By which it runs: hosts that a person allowed with the command are open to it."""
 
     @property
     def folder(self) -> Path:
@@ -62,6 +65,8 @@ class Hold:
     lines: tuple[str, ...] = ()
     """What its result says of the sandbox, whatever happens."""
     policy: Policy | None = None
+    network: Path = Path()
+    """Folder of the network that it enters."""
 
     def report(self, end: CommandEnd) -> list[str]:
         """What was refused to it, a line each; also moves away what it left for git. May be repeated."""
@@ -80,7 +85,9 @@ def report_of(kept: Path, output: Path, end: CommandEnd) -> list[str]:
     moved = git_guard.settle(Path(policy.workspace), facts["inventory"], folder / "quarantine")
     said = read_tail(output, denials.SCANNED, end) if end.output_bytes else b""
     return [
-        *denials.refused_hosts(network.refused_since(folder / "network", facts["refused"])),
+        *denials.refused_hosts(
+            network.refused_since(Path(facts.get("network") or folder / "network"), facts["refused"])
+        ),
         *denials.refused_paths(said, policy, facts["cwd"]),
         *denials.refused_network(said, policy, has_network=facts["has_network"]),
         *denials.quarantined(moved),
@@ -99,6 +106,7 @@ def ground_of(call: Call) -> Ground:
         surroundings(home, call.workspace, folder, call.world.environment),
         call.record.path,
         call.record.folder,
+        call.verdict,
     )
 
 
@@ -143,13 +151,20 @@ async def reheld(ground: Ground, spec: CommandSpec, command: str, *, is_outside:
         return Hold(ground, spec, tier, (_degraded(tier),))
     policy = await asyncio.to_thread(make_policy, settings, ground.where, spec.environment)
     lines = [_degraded(tier)] if tier.why or tier.number != probe.FULL else []
-    argv = spec.argv
+    argv, way_out = spec.argv, ground.folder / network.USUAL
+    if tier.has_network and (hosts := await asyncio.to_thread(_opened, ground, policy, command)):
+        policy, way_out = replace(policy, domains=(*policy.domains, *hosts)), network.of_hosts(ground.folder, hosts)
+        lines.append(f"[sandbox: open to this command alone, since it was allowed by name: {', '.join(hosts)}]")
     if tier.number == probe.FULL:
         argv = shell(confinements.PROCESS_LIMIT + command)
         if await asyncio.to_thread(is_search, command):
             policy, line = await asyncio.to_thread(without_secrets, policy)
             lines += [line] if line else []
-    return Hold(ground, replace(spec, argv=argv), tier, tuple(lines), policy)
+    return Hold(ground, replace(spec, argv=argv), tier, tuple(lines), policy, way_out)
+
+
+def _opened(ground: Ground, policy: Policy, command: str) -> tuple[str, ...]:
+    return still_closed(hosts_to_open(ground.verdict, command), policy.domains, policy.denied_domains)
 
 
 def _confined(held: Hold, policy: Policy, stack: ExitStack) -> CommandSpec:
@@ -159,7 +174,7 @@ def _confined(held: Hold, policy: Policy, stack: ExitStack) -> CommandSpec:
         asked = network.asked(policy, ground.home, spec.environment)
         secret = network.upstream_of(spec.environment)[1]
         try:
-            joined = stack.enter_context(network.network(ground.folder / "network", asked, ground.home.root, secret))
+            joined = stack.enter_context(network.network(held.network, asked, ground.home.root, secret))
         except OSError as error:
             raise ToolError(f"The sandbox's network could not be made: {error}. The command did not run.") from error
     is_full = tier.number == probe.FULL
@@ -184,7 +199,8 @@ def _keep(held: Hold, policy: Policy) -> None:
         return
     facts = {
         "inventory": git_guard.take_inventory(ground.where.workspace),
-        "refused": network.noted(ground.folder / "network"),
+        "network": str(held.network),
+        "refused": network.noted(held.network),
         "policy": policy.as_record(),
         "folder": str(ground.folder),
         "cwd": held.spec.cwd,

@@ -9,7 +9,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +25,10 @@ from activities.stores.home import Home
 
 Record = dict[str, Any]  # Any: JSON that the proxy or we wrote
 """What stands in one of its files."""
+
+USUAL = "network"
+"""Folder of a session's own network, in that of its sandbox."""
+_OTHERS = "networks"
 
 START_LIMIT = 30.0
 _NEW_USER, _NEW_NET = 0x10000000, 0x40000000
@@ -78,6 +82,16 @@ def network(folder: Path, asked: Record, home: Path, authorization: str = "") ->
         yield found
     finally:
         os.close(lease)
+
+
+def of_hosts(sandbox: Path, hosts: Sequence[str]) -> Path:
+    """The folder of a session's network for commands to which just these hosts are open, beside those of all."""
+    return sandbox / _OTHERS / hashlib.sha256("\n".join(hosts).encode()).hexdigest()[:16]
+
+
+def all_of(sandbox: Path) -> list[Path]:
+    """The folders of all networks that a session had."""
+    return [sandbox / USUAL, *sandbox.glob(f"{_OTHERS}/*")]
 
 
 def find(folder: Path, asked: Record | None = None) -> Network | None:
