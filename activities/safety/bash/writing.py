@@ -1,5 +1,6 @@
 """Which paths a command writes, as far as its own words tell."""
 
+import functools
 import re
 from collections.abc import Iterator
 
@@ -155,10 +156,15 @@ def _written_before(act: Act) -> Iterator[str]:
 def programmed(act: Act) -> Iterator[str]:
     """Paths that the one-line programs of an interpreter seem to write."""
     for program in programs_of(act):
-        for found in _OPENED.finditer(program):
-            yield next(part for part in found.groups() if part).lstrip("+> ")
-        if CHANGES.search(program):
-            yield from (found[1] for found in _NAMED.finditer(program))
+        yield from _of_program(program)
+
+
+@functools.lru_cache(maxsize=512)
+def _of_program(program: str) -> tuple[str, ...]:
+    found = [next(part for part in one.groups() if part).lstrip("+> ") for one in _OPENED.finditer(program)]
+    if CHANGES.search(program):
+        found += [one[1] for one in _NAMED.finditer(program)]
+    return tuple(dict.fromkeys(found))
 
 
 def _landed(operands: list[str]) -> Iterator[str]:
