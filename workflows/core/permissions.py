@@ -67,13 +67,13 @@ def decide(
 ) -> Verdict:
     """What becomes of a call: the first that speaks decides, and a deny is never overridden.
 
-    Denies of the static layers, deny rules, denies of findings and hooks; ask rules, asks of hooks; bypass mode; asks
-    that no allow rule silences; protected paths; plan mode; read-only proof, accepted edits and allow rules, for each
+    Denies of the static layers, deny rules, denies of findings and hooks; plan mode; ask rules, asks of hooks; bypass
+    mode; asks that no allow rule silences; protected paths; read-only proof, accepted edits and allow rules, for each
     part of a command; in auto mode the small model's opinion; the person.
     """
     heard = heard or Heard()
     case = _Case(asked, effective(mode, policy), policy, tuple(findings), heard.hook)
-    verdict = case.denied() or case.asked_by_person() or case.by_standing() or _by_opinion(case, heard.opinion)
+    verdict = case.denied() or case.only_planned() or case.asked_by_person() or case.by_standing() or _by_opinion(case, heard.opinion)
     if verdict.decision == Decision.ASK and not wants_opinion(verdict):
         verdict = _unasked(verdict, case.mode, unattended)
     return verdict.model_copy(update={"policy": policy.digest, "reasons": case.reasons})
@@ -130,6 +130,12 @@ class _Case:
             why = f"{folder} holds the agent's own settings: a person may change them, the agent may not"
             return Verdict(decision=Decision.DENY, by="finding", rule="self-protection", text=why)
         return self._by_hook(Decision.DENY) or self._by_rule(Decision.DENY) or self._by_findings(Decision.DENY)
+
+    def only_planned(self) -> Verdict | None:
+        """In plan mode no file is changed but the plan: an ask rule does not open that again."""
+        if self.mode == Mode.PLAN and self.asked.edits_files and not self.asked.is_plan_file:
+            return self._by_mode(Decision.DENY, "in plan mode no file is changed")
+        return None
 
     def asked_by_person(self) -> Verdict | None:
         """What a person wants to be asked about in every mode."""
@@ -198,8 +204,6 @@ class _Case:
         """Of an edit: a protected file is asked about, and in plan mode none is changed."""
         if self.asked.is_plan_file:
             return self._by_mode(Decision.ALLOW, "the plan of plan mode")
-        if self.mode == Mode.PLAN:
-            return self._by_mode(Decision.DENY, "in plan mode no file is changed")
         name = next((found for path in self.asked.paths for one in path.both if (found := protected(one))), "")
         if not name:
             return None
