@@ -3,8 +3,10 @@
 import asyncio
 import itertools
 import json
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -12,6 +14,20 @@ from pydantic import JsonValue
 MOST_BYTES = 64 * 1024 * 1024
 """Of one message."""
 CLOSE_S = 2.0
+
+
+FILTER = "{filter}"
+"""Stands for the number of the filter's descriptor."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """The sandbox of a server."""
+
+    prefix: tuple[str, ...]
+    """Words before the server's own; one of them is FILTER."""
+    seccomp: bytes
+    """What is read at that descriptor."""
 
 
 class ServerLeft(Exception):
@@ -28,19 +44,31 @@ class Connection:
         self._reading = asyncio.ensure_future(self._read())
 
     @classmethod
-    async def start(cls, command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> "Connection":
+    async def start(
+        cls, command: Sequence[str], folder: Path, environment: Mapping[str, str], held: Held | None = None
+    ) -> "Connection":
         """Start it in a folder; it ends with the process group of whoever started it. Raises ServerLeft."""
+        filtered = os.memfd_create("filter") if held else -1
         try:
+            if held:
+                os.write(filtered, held.seccomp)
+                os.lseek(filtered, 0, os.SEEK_SET)
+            before = [str(filtered) if word == FILTER else word for word in held.prefix] if held else []
             process = await asyncio.create_subprocess_exec(
+                *before,
                 *command,
                 cwd=folder,
                 env=dict(environment),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.DEVNULL,
+                pass_fds=(filtered,) if held else (),
             )
         except (OSError, ValueError) as error:
             raise ServerLeft(f"{command[0]} cannot be started: {error}") from error
+        finally:
+            if held:
+                os.close(filtered)
         return cls(process)
 
     @property

@@ -10,14 +10,14 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from activities.lsp.connection import Connection, ServerLeft
+from activities.lsp.connection import Connection, Held, ServerLeft
 
 KEPT = 4
 START_S, ANSWER_S = 60.0, 60.0
 
 DEFAULT = ((".py", "jedi-language-server"), (".pyi", "jedi-language-server"))
 """What is used where the settings name nothing and it is installed: it only reads. Servers that run what a workspace
-says (build scripts, plugins, its own compiler) are a person's choice, since nothing holds them."""
+says (build scripts, plugins, its own compiler) are a person's choice."""
 
 LANGUAGES = {".py": "python", ".pyi": "python", ".rs": "rust", ".ts": "typescript", ".tsx": "typescriptreact",
              ".js": "javascript"}  # fmt: skip
@@ -33,6 +33,8 @@ class Asked:
     """What the file holds now."""
     method: str
     params: dict[str, JsonValue]
+    held: Held | None = None
+    """The sandbox that its server runs in."""
 
 
 @dataclass
@@ -45,12 +47,12 @@ class LanguageServers:
     """Started when they are first asked, the one asked last kept longest."""
 
     def __init__(self) -> None:
-        self._servers: dict[tuple[str, tuple[str, ...]], _Server] = {}
+        self._servers: dict[tuple[str, tuple[str, ...], Held | None], _Server] = {}
         self._starting = asyncio.Lock()
 
     async def ask(self, command: tuple[str, ...], environment: Mapping[str, str], asked: Asked) -> JsonValue:
         """Its answer; one that died since it was last asked is started again. Raises ServerLeft."""
-        server = await self._server(command, environment, asked.workspace)
+        server = await self._server(command, environment, asked)
         uri = asked.file.as_uri()
         opened: JsonValue = {
             "uri": uri,
@@ -71,26 +73,28 @@ class LanguageServers:
         servers, self._servers = list(self._servers.values()), {}
         await asyncio.gather(*(server.connection.close() for server in servers))
 
-    async def _server(self, command: tuple[str, ...], environment: Mapping[str, str], workspace: Path) -> _Server:
-        key = (str(workspace), command)
+    async def _server(self, command: tuple[str, ...], environment: Mapping[str, str], asked: Asked) -> _Server:
+        key = (str(asked.workspace), command, asked.held)
         async with self._starting:
             server = self._servers.pop(key, None)
             if server is not None and not server.connection.is_alive:
                 await server.connection.close()
                 server = None
             if server is None:
-                server = _Server(await _started(command, environment, workspace))
+                server = _Server(await _started(command, environment, asked))
             self._servers[key] = server
             old = [self._servers.pop(name) for name in list(self._servers)[:-KEPT]]
         await asyncio.gather(*(each.connection.close() for each in old))
         return server
 
 
-async def _started(command: tuple[str, ...], environment: Mapping[str, str], workspace: Path) -> Connection:
-    connection = await Connection.start(command, workspace, environment)
+async def _started(command: tuple[str, ...], environment: Mapping[str, str], asked: Asked) -> Connection:
+    workspace = asked.workspace
+    connection = await Connection.start(command, workspace, environment, asked.held)
     uri = workspace.as_uri()
     given: JsonValue = {
-        "processId": os.getpid(),
+        # In its own process namespace it would take us for dead.
+        "processId": None if asked.held else os.getpid(),
         "rootUri": uri,
         "workspaceFolders": [{"uri": uri, "name": workspace.name}],
         "capabilities": {
@@ -126,6 +130,8 @@ def command_for(
     return ()
 
 
-def server_environment(environment: Mapping[str, str]) -> dict[str, str]:
+def server_environment(environment: Mapping[str, str], *, is_held: bool = False) -> dict[str, str]:
     """What a server finds: no virtual environment is named, since servers run the interpreter in it."""
-    return {name: environment[name] for name in ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR") if name in environment}
+    names = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR")
+    found = {name: environment[name] for name in names if name in environment}
+    return {**found, "TMPDIR": "/tmp"} if is_held else found  # noqa: S108 - its own, seen from inside

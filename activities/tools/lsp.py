@@ -1,6 +1,7 @@
 """LSP: ask a language server where things are defined and used."""
 
 import asyncio
+import os
 from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
@@ -12,6 +13,8 @@ from activities.lsp.connection import ServerLeft
 from activities.lsp.servers import Asked, command_for, server_environment
 from activities.safety.environment import command_environment
 from activities.safety.paths import is_inside, located, named, own_findings
+from activities.safety.sandbox.readers import held_reader
+from activities.settings.left_out import LeftOut, left_out
 from activities.stores.regular_files import read_version, shown
 from activities.stores.text_files import decode
 from activities.tool import Call, Tool, ToolInput
@@ -94,14 +97,17 @@ class LSP(Tool[Input]):
                 f"There is no language server for {path.suffix or path.name} files here. Use Grep; the person can name "
                 f'one in their settings: "languageServers": ["{path.suffix}=COMMAND"].'
             )
-        asked = Asked(call.workspace, path, text, _METHODS[given.operation], _params(given, path, text))
+        held = await held_reader(call, command[0])
+        asked = Asked(call.workspace, path, text, _METHODS[given.operation], _params(given, path, text), held)
         try:
-            answer = await call.world.languages.ask(command, server_environment(environment), asked)
+            found_there = server_environment(environment, is_held=held is not None)
+            answer = await call.world.languages.ask(command, found_there, asked)
         except ServerLeft as error:
             raise ToolError(f"{str(error)[:1].upper()}{str(error)[1:]}. Use Grep instead, or try once more.") from error
-        lines = await asyncio.to_thread(lambda: list(_told(given.operation, answer, call.workspace)))
+        kept = await asyncio.to_thread(left_out, call, self.name, [path])
+        lines = await asyncio.to_thread(lambda: list(_told(given.operation, answer, call.workspace, kept)))
         more = [f"[and {len(lines) - MOST} more]"] if len(lines) > MOST else []
-        found = "\n".join([*lines[:MOST], *more]) or f"Nothing was found for {self.summary(given)}."
+        found = "\n".join([*lines[:MOST], *more, *kept.lines()]) or f"Nothing was found for {self.summary(given)}."
         return ToolOutcome(content=(Text(text=found),), data={"found": len(lines), "server": Path(command[0]).name})
 
 
@@ -125,17 +131,21 @@ def _params(given: Input, path: Path, text: str) -> dict[str, JsonValue]:
     return params
 
 
-def _told(operation: Operation, answer: JsonValue, workspace: Path) -> Iterator[str]:
-    """The answer as lines."""
+def _told(operation: Operation, answer: JsonValue, workspace: Path, kept: LeftOut) -> Iterator[str]:
+    """The answer as lines, without the files that a rule keeps from being read."""
     if operation == Operation.HOVER:
         yield from filter(None, [_hover(answer.get("contents") if isinstance(answer, dict) else None)])
         return
     items = answer if isinstance(answer, list) else [answer] if isinstance(answer, dict) else []
     if operation in {Operation.DOCUMENT_SYMBOLS, Operation.WORKSPACE_SYMBOLS}:
         for item in items:
-            yield from _symbol(item, workspace, "")
+            place = _place(item.get("location")) if isinstance(item, dict) else None
+            if place is None or not kept.count(place[0]):
+                yield from _symbol(item, workspace, "")
         return
     for place in sorted({found for item in items if (found := _place(item)) is not None}):
+        if kept.count(place[0], os.path.realpath(place[0])):
+            continue
         # Outside the workspace a file is named and not shown: reading there is another permission.
         line = _line_of(place[0], place[1]) if is_inside(Path(place[0]), workspace) else ""
         yield f"{_relative(place[0], workspace)}:{place[1]}" + (f": {line}" if line else "")

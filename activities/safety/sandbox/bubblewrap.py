@@ -20,14 +20,27 @@ def arguments(program: str, policy: Policy, cwd: str, *, has_network: bool = Tru
     """
     words = [program, *HARDENED]
     words += [] if has_network else ["--unshare-net"]
-    words += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+    words += _mounts(policy)
+    words += ["--seccomp", str(SECCOMP_FD), "--json-status-fd", str(STATUS_FD), "--chdir", cwd, "--"]
+    return tuple(words)
+
+
+def reading_arguments(program: str, policy: Policy, cwd: str, seccomp: str) -> tuple[str, ...]:
+    """The same for a program that its starter talks to, and that ends with it: no network, and `seccomp` its filter's
+    descriptor.
+    """
+    hardened = (program, *HARDENED, "--die-with-parent", "--unshare-net")
+    return (*hardened, *_mounts(policy), "--seccomp", seccomp, "--chdir", cwd, "--")
+
+
+def _mounts(policy: Policy) -> list[str]:
+    words = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
     closed: list[str] = []
     for place in needed(policy.places):
         words += _mount(place)
         if place.kind in {Kind.HIDDEN, Kind.STAND_IN} and not place.is_file:
             closed += ["--remount-ro", place.path]
-    words += [*closed, "--seccomp", str(SECCOMP_FD), "--json-status-fd", str(STATUS_FD), "--chdir", cwd, "--"]
-    return tuple(words)
+    return words + closed
 
 
 def needed(places: tuple[Place, ...]) -> list[Place]:

@@ -1,5 +1,6 @@
 """A real language server answers where names are defined and used, and is kept and ended with the worker."""
 
+import socket
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +10,9 @@ import pytest
 
 from activities.lsp.servers import command_for
 from tests.activities.tool_calls.stage import Stage, text, use
+from tests.fakes.held import missing
+from workflows.contracts.permissions import Rules
+from workflows.contracts.sandbox import SandboxSettings
 from workflows.contracts.settings import SessionSettings
 from workflows.contracts.tools import CallStatus
 from workflows.contracts.transcript import OutcomeBody
@@ -61,6 +65,71 @@ async def test_definitions_references_symbols_and_hover_of_a_real_server(stage: 
         (server,) = stage.world.languages._servers.values()
         await stage.world.languages.close()
         assert server.connection._process.returncode is not None
+
+
+async def test_places_in_files_that_a_rule_keeps_back_are_counted_and_not_shown(stage: Stage) -> None:
+    stage.settings = SessionSettings(rules=Rules(deny=("Read(user.py)",)))
+    try:
+        found = text(await asked(stage, "findReferences", "shop.py", line=1, character=5))
+    finally:
+        await stage.world.languages.close()
+    assert found.splitlines() == [
+        "shop.py:1: def greet(name: str) -> str:",
+        "[2 files were left out: deny rule Read(user.py)]",
+    ]
+
+
+async def test_a_server_in_the_full_sandbox_writes_nothing_and_reaches_nobody(stage: Stage) -> None:
+    if missing(1):
+        pytest.skip(f"no full sandbox here: {missing(1)}")
+    planted, outside = stage.workspace / "planted", stage.folder / "outside"
+    assert "OSError" in await said_by(stage, f"open({str(planted)!r}, 'w')")
+    await said_by(stage, f"open({str(outside)!r}, 'w')")
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        assert "OSError" in await said_by(stage, f"socket.create_connection(('127.0.0.1', {port}), 3)")
+    assert await said_by(stage, "open('/tmp/mine', 'w')") == "done"
+    assert not planted.exists()
+    assert not outside.exists()
+    off = SessionSettings(sandbox=SandboxSettings(enabled=False))
+    assert await said_by(stage, f"open({str(planted)!r}, 'w')", off) == "done"
+
+
+async def said_by(stage: Stage, act: str, settings: SessionSettings | None = None) -> str:
+    """The answer of a server that tries this: done, or the error that it met."""
+    script = stage.folder / "tools" / "server"
+    script.parent.mkdir(exist_ok=True)
+    script.write_text(f"#!{sys.executable}\nACT = {act!r}\n{SERVER}")
+    script.chmod(0o755)
+    stage.settings = (settings or SessionSettings()).model_copy(update={"language_servers": (f".py={script}",)})
+    try:
+        return text(await asked(stage, "hover", "shop.py"))
+    finally:
+        await stage.world.languages.close()
+
+
+SERVER = r"""
+import json, socket, sys
+def take():
+    size = 0
+    while (line := sys.stdin.buffer.readline().strip()):
+        size = int(line.split(b":")[1]) if line.lower().startswith(b"content-length") else size
+    return json.loads(sys.stdin.buffer.read(size)) if size else sys.exit()
+while True:
+    asked = take()
+    if "id" not in asked:
+        continue
+    result = None
+    if asked["method"] == "textDocument/hover":
+        try:
+            eval(ACT)
+            result = {"contents": "done"}
+        except OSError as error:
+            result = {"contents": f"OSError: {error}"}
+    data = json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}).encode()
+    sys.stdout.buffer.write(b"Content-Length: %d\r\n\r\n" % len(data) + data)
+    sys.stdout.buffer.flush()
+"""
 
 
 async def test_what_cannot_be_asked_is_told_with_another_way(stage: Stage) -> None:
