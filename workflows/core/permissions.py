@@ -73,7 +73,13 @@ def decide(
     """
     heard = heard or Heard()
     case = _Case(asked, effective(mode, policy), policy, tuple(findings), heard.hook)
-    verdict = case.denied() or case.only_planned() or case.asked_by_person() or case.by_standing() or _by_opinion(case, heard.opinion)
+    verdict = (
+        case.denied()
+        or case.only_planned()
+        or case.asked_by_person()
+        or case.by_standing()
+        or _by_opinion(case, heard.opinion)
+    )
     if verdict.decision == Decision.ASK and not wants_opinion(verdict):
         verdict = _unasked(verdict, case.mode, unattended)
     return verdict.model_copy(update={"policy": policy.digest, "reasons": case.reasons})
