@@ -96,7 +96,8 @@ class Bash(Tool[Input]):
             notes = await asyncio.to_thread(held.report, end)
             told = await outcome_of(call, given.command, spec, end, notes)
         refused = sum(note.startswith("[sandbox denial") for note in notes)
-        return told.model_copy(update={"data": {**told.data, "sandbox": held.tier.name, "sandbox_denials": refused}})
+        said = {"sandbox": held.tier.name, "sandbox_denials": refused, "sandbox_told": [*notes]}
+        return told.model_copy(update={"data": {**told.data, **said}})
 
     async def cancel(self, call: Call, given: Input) -> bool:
         await end_command(call.record.folder)

@@ -92,7 +92,7 @@ def _call_rows(step: CallStep, theme: Theme) -> Iterator[str]:
     asked = (
         f", answered by {one_line(step.signer) or 'somebody'} (signature {step.signature})" if step.signature else ""
     )
-    reason = f": {one_line(step.reason)}" if step.reason else ""
+    reason = f": {one_line(step.reason)}" if step.reason not in {"", f"rule {step.rule}"} else ""
     yield theme.paint(
         "error" if step.decision == "deny" or step.signature in {"invalid", "unsigned"} else "dim",
         f"{_INDENT}{step.decision} by {step.by}{rule}{asked}{reason}",
@@ -110,6 +110,8 @@ def _call_rows(step: CallStep, theme: Theme) -> Iterator[str]:
     if step.updated_input:
         yield theme.paint("warning", f"{_INDENT}a hook changed its input to {one_line(step.updated_input)}")
     yield from _hook_rows(step.hooks, theme)
+    for line in step.sandbox_told:
+        yield theme.paint("warning" if "denial" in line else "dim", f"{_INDENT}{one_line(line)}")
     for effect in step.effects:
         change = f"  {_change(effect['before'], effect['after'])}" if effect["after"] else ""
         yield theme.paint("dim", f"{_INDENT}{effect['kind']} {one_line(effect['path'])}{change}")

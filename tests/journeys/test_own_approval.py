@@ -76,6 +76,9 @@ def test_five_ways_to_approve_its_own_question_are_refused_and_each_is_in_the_au
     calls = [step for step in steps if step.get("kind") == "call"]
     assert len(calls) == len(attempts)
     assert [(call["status"], call["by"]) for call in calls] == [("denied", "finding"), *4 * [("error", "rule")]]
+    refused = [line for call in calls for line in call["sandbox_told"] if "sandbox denial" in line]
+    assert ("servers of this machine are not reached" in " ".join(refused)) == (name == "held")
+    assert all(line in cli("audit", agent).stdout for line in refused)
     told = _results(ended.stdout)
     for sign, text in zip(refusals, told, strict=True):
         assert sign in text

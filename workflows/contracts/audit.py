@@ -118,6 +118,10 @@ class CallStep:
     """The file that it stands in."""
     policy: str = ""
     """Digest of the rules that were in force."""
+    sandbox: str = ""
+    """The tier that held its command; empty for a call of another kind."""
+    sandbox_told: list[str] = field(default_factory=list)
+    """What its result says of the sandbox: what was refused to the command, and what was open to it alone."""
     kind: Literal["call"] = "call"
 
 

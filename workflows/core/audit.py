@@ -206,7 +206,13 @@ def _call(reader: _Reader, line: Line, entry: Entry, body: OutcomeBody) -> CallS
         hooks=[record.model_dump(mode="json") for record in body.hooks],
         cost=body.cost,
         updated_input="" if body.updated_input is None else short(canonical(body.updated_input).decode()),
+        sandbox=str(body.data.get("sandbox", "")),
+        sandbox_told=_lines(body.data.get("sandbox_told")),
     )
+
+
+def _lines(told: JsonValue) -> list[str]:
+    return [str(line) for line in told] if isinstance(told, list) else []
 
 
 @dataclass(frozen=True)

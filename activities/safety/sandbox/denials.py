@@ -42,7 +42,8 @@ def refused_hosts(refused: Sequence[Mapping[str, object]]) -> list[str]:
 
 def refused_network(output: bytes, policy: Policy, *, has_network: bool) -> list[str]:
     """A line where a program tried to talk past the proxy, or to make a socket of a closed kind."""
-    tail = output[-SCANNED:]
+    # What the proxy itself could not reach it said with these words, and it was no refusal.
+    tail = b"\n".join(line for line in output[-SCANNED:].splitlines() if b" cannot be reached: " not in line)
     if match := _UNREACHED.search(tail):
         host = next((word for word in match.groups() if word), b"").decode("utf-8", "replace")
         way = (

@@ -102,3 +102,5 @@ def test_a_way_past_the_proxy_is_told(output: str, told: str) -> None:
 
 def test_output_without_trouble_tells_nothing_of_the_network() -> None:
     assert refused_network(b"200 OK\n", POLICY, has_network=True) == []
+    unreached = b"a.example cannot be reached: Name or service not known\n"  # the proxy's own words of an open host
+    assert refused_network(unreached, POLICY, has_network=True) == []
