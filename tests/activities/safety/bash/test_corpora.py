@@ -49,6 +49,7 @@ def test_the_scores_hold() -> None:
     assert len(found.false_deny) < len(CORPUS) / 100
 
 
+@pytest.mark.journey
 def test_the_scores_hold_on_lines_that_were_written_without_a_look_at_the_analysis() -> None:
     found = score(lines("more_commands.jsonl"))
     assert not found.false_allow
@@ -64,6 +65,7 @@ def test_every_rule_of_the_corpus_is_read_as_it_says() -> None:
     assert not missed
 
 
+@pytest.mark.journey
 def test_our_own_lines_are_judged_as_they_say() -> None:
     rows = [json.loads(line) for line in (FOLDER / "own.jsonl").read_text("utf-8").splitlines()]
     wrong = [row for row in rows if judge(row["command"]).verdict != row["verdict"]]
@@ -82,6 +84,7 @@ def test_the_validator_of_a_kind_speaks_of_most_of_its_lines(kind: str) -> None:
     assert len(spoken) >= len(of_kind) * 0.5, [line.command for line in of_kind if line not in spoken]
 
 
+@pytest.mark.journey
 def test_a_proved_command_gives_no_reason_and_any_other_does() -> None:
     for line in CORPUS:
         judgement = judge(line.command)
