@@ -38,7 +38,8 @@ class Row:
         return bash(f"export TAG=d08; {self.command}", **more)
 
 
-BURN = "(while :; do :; done)"
+BURN = "yes > /dev/null"
+"""Burns a core; an endless loop of the shell itself in the background is denied as a bomb."""
 
 ROWS = {
     "a sleep in the background": Row("sleep 60 & echo done", 2, "done"),
@@ -119,7 +120,7 @@ def check(stage: Stage, name: str, place: int, call: Json) -> str:
 
 
 def test_a_command_that_goes_on_printing_after_its_shell_ended_holds_nothing_up(play: Play) -> None:
-    stage = play(reply(bash("export TAG=d08; (while :; do echo more; sleep 0.01; done) & echo first")), "done")
+    stage = play(reply(bash("export TAG=d08; (sleep 0.1; yes more) & echo first")), "done")
     began = time.monotonic()
     assert stage.run().code == 0
     assert time.monotonic() - began < 30
