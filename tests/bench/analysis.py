@@ -4,7 +4,7 @@ import time
 
 from activities.safety.bash.judge import judge
 from activities.safety.bash.setting import Setting
-from activities.safety.bash.syntax import LONGEST
+from activities.safety.bash.work import LONGEST
 from tests.bench.measure import Measure, median, quantile, spread
 from tests.corpora.score import lines
 

@@ -10,6 +10,7 @@ MOST = 64
 Skip = Callable[[str, int], int]
 """The place behind the quoted or expanded piece that begins here."""
 
+_TELLING = re.compile(r"""[{},'"\\$`<>]""")
 _RANGE = re.compile(r"(-?\d+|[A-Za-z])\.\.(-?\d+|[A-Za-z])(?:\.\.(-?\d+))?", re.ASCII)
 
 
@@ -44,8 +45,8 @@ def _first(source: str, skip: Skip) -> tuple[int, int, list[str]] | None:
 def _parts(source: str, at: int, skip: Skip) -> tuple[int, list[str]] | None:
     """End and alternatives of the brace that opens here, if it is one."""
     depth, begin, start, parts = 0, at + 1, at, list[str]()
-    while at < len(source):
-        char = source[at]
+    while found := _TELLING.search(source, at):
+        at, char = found.start(), found[0]
         if char in "'\"\\$`<>":
             at = max(skip(source, at), at + 1)
             continue

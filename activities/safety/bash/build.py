@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 
 from activities.safety.bash.raw import OVERRUN, Raw, Reading
+from activities.safety.bash.work import LONGEST, READING, TOKEN, Work
 from workflows.contracts.commands import Loop, Place, Reach, SimpleCommand, Span
 
 MOST, DEEPEST, LOOPED, READ = 120, 12, 24, 4_000
@@ -53,6 +54,8 @@ class Builder:
         self.is_cut = False
         self.pipelines = 0
         self.total = 0
+        self.work = Work(len(text))
+        self.readings: dict[str, Reading] = {}
         self.bodies: dict[str, list[Raw]] = {}
         self.aliases: dict[str, str] = {}
         self.calls = 0
@@ -61,7 +64,7 @@ class Builder:
 
     def build(self) -> None:
         """Reads the whole text."""
-        reading, is_trusted = self.read(self.text, is_short=len(self.text) <= 10_000)
+        reading, is_trusted = self._reading(self.text)
         self.functions.extend(reading.functions)
         self.used_fallback = not is_trusted
         self.problem = reading.problem
@@ -71,11 +74,18 @@ class Builder:
             # Bash joins the lines before it looks for operators and expansions; the words above stand where they stood.
             self.problem = self.problem or "the end of a line cuts an operator or an expansion"
             self.inner(self.text.replace("\\\n", ""), Where(reach=Reach.DECODED))
+        if self.work.is_done:
+            self.overruns()
+
+    def _reading(self, text: str) -> tuple[Reading, bool]:
+        reading, is_trusted = self.read(text, is_short=len(text) <= LONGEST)
+        self.work.spend(READING + TOKEN * (len(reading.cuts) + 2 * len(reading.raws)))
+        return reading, is_trusted
 
     @property
     def is_full(self) -> bool:
         """Whether no more is followed."""
-        return self.total > READ + 2 * len(self.text) or len(self.commands) > MOST
+        return self.work.is_done or self.total > READ + 2 * len(self.text) or len(self.commands) > MOST
 
     def overruns(self) -> None:
         """There was more than is followed."""
@@ -88,8 +98,12 @@ class Builder:
         if where.depth > DEEPEST or self.is_full:
             self.overruns()
             return []
-        reading, _ = self.read(text, is_short=len(text) <= 10_000)
+        reading = self.readings.get(text)
+        if reading is None:
+            reading = self.readings[text] = self._reading(text)[0]
         self.functions.extend(reading.functions)
+        if OVERRUN in reading.features:
+            self.overruns()
         if where.reach == Reach.DIRECT:
             self.problem = self.problem or reading.problem
             self.features |= reading.features

@@ -6,7 +6,7 @@ import posixpath
 import re
 from collections.abc import Callable, Sequence
 
-from activities.safety.bash.words import unescape
+from activities.safety.bash.escapes import unescape
 from workflows.contracts.commands import UNKNOWN, SimpleCommand
 
 _FORMAT = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?([sbdiouxXcqeEfgG%])")

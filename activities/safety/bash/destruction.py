@@ -286,7 +286,7 @@ def _without_quotes(text: str) -> str:
 
 
 def _recursive(view: View, text: str) -> Iterator[Reason]:
-    for name in set(view.script.functions):
+    for name in {act.values[0] for act in view.acts if act.values}.intersection(view.script.functions):
         inside = [act for act in view.acts if "function" in act.command.places and act.values[:1] == [name]]
         if len(inside) > 1 or (inside and "background" in view.script.features):
             yield inside[0].finds("resource-bomb", DENY, text)

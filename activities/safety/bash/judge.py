@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from activities.safety.bash import characters, destruction, effects, own, proof, secrets, shape, sockets, system
+from activities.safety.bash.raw import OVERRUN
 from activities.safety.bash.setting import Setting
 from activities.safety.bash.syntax import parse
 from activities.safety.bash.view import Row, View
@@ -88,6 +89,7 @@ ROWS: tuple[Row, ...] = (
 )
 """The validators, in the order of the policy; all of them always run."""
 
+_DENYING = tuple(row for row in ROWS if row.action == "deny" or row.id == "parse-integrity")
 _FAULT = "fault"
 _STRICTNESS = {Decision.DENY: 0, Decision.ASK: 1, Decision.ALLOW: 2}
 
@@ -101,11 +103,13 @@ def judge(text: str, setting: Setting | None = None) -> Judgement:
         return _unread(text, error)
     view = View(script, setting)
     reasons: list[Reason] = []
+    # More than can be looked at is refused whatever it asks for: only what else denies it is still worth telling.
+    is_overrun = OVERRUN in script.features
     try:
-        view.refusals = list(proof.refusals(view))
+        view.refusals = [] if is_overrun else list(proof.refusals(view))
     except Exception as error:  # noqa: BLE001 - the checks go on without the proof
         reasons.append(_fault("the proof", error))
-    for row in ROWS:
+    for row in _DENYING if is_overrun else ROWS:
         try:
             reasons.extend(row.check(view))
         except Exception as error:  # noqa: BLE001 - a fault in one check leaves the others

@@ -14,6 +14,7 @@ from activities.safety.bash.piping import as_if_unset, as_matched, feed, is_line
 from activities.safety.bash.raw import Raw, RawRedirection, Reading
 from activities.safety.bash.state import ASSIGNMENT, moved, remember
 from activities.safety.bash.words import Decoder
+from activities.safety.bash.work import COMMAND, REDIRECTION, UPSTREAM, WORD
 from activities.safety.bash.wrappers import strip
 from workflows.contracts.commands import UNKNOWN, Assignment, Loop, Place, Reach, Redirection, SimpleCommand, Span, Word
 
@@ -42,7 +43,7 @@ class Level:
             if raw.function:
                 self.builder.bodies.setdefault(raw.function, []).append(raw)
         for raw in telling(self.reading.raws):
-            if len(self.builder.commands) > MOST:
+            if len(self.builder.commands) > MOST or self.builder.work.is_done:
                 self.builder.overruns()
                 break
             if raw.loop:
@@ -50,14 +51,17 @@ class Level:
             else:
                 self._rounds(raw)
         for index in self.own:
+            if self.builder.work.is_done:
+                break
             feed(self, index)
         return self.own
 
     def _loop(self, raw: Raw) -> None:
         name, *items = raw.words or [""]
         decoder = self._decoder(-1, raw)
-        words = [word for item in items for word in decoder.decode(item)]
-        self.items[raw.loop] = (name, words)
+        words = self._decoded(decoder, items)
+        is_followed = len(words) <= LOOPED and not any(UNKNOWN in word.value or word.may_split for word in words)
+        self.items[raw.loop] = (name, words if is_followed else [])
         if self.where.reach == Reach.DIRECT:
             self.builder.loops.append(Loop(name, tuple(words), self._span(raw)))
 
@@ -68,9 +72,7 @@ class Level:
         for number in raw.loops:
             name, words = self.items.get(number, ("", []))
             known.pop(name, None)
-            if not words or any(UNKNOWN in word.value or word.may_split for word in words):
-                continue
-            if len(words) * len(rounds) <= LOOPED:
+            if words and len(words) * len(rounds) <= LOOPED:
                 rounds = [{**one, name: word.value} for one in rounds for word in words]
         for one in rounds:
             known.update(one)
@@ -83,6 +85,9 @@ class Level:
 
     def _decoder(self, index: int, raw: Raw) -> Decoder:
         def run(text: str, kind: str) -> tuple[str | None, bool]:
+            if self.builder.is_full:
+                self.builder.overruns()
+                return None, False
             place = _PLACES[kind]
             where = self.where.below(place, index, self._span(raw), self._folder(raw))
             where.places = (*self.where.places, *raw.places, place)
@@ -94,7 +99,7 @@ class Level:
             is_text = output is not None and [one.argv for one in inside] == [("cat",)] and UNKNOWN not in output
             return output, is_text
 
-        return Decoder(self.builder.known, run)
+        return Decoder(self.builder.known, run, self.builder.work)
 
     def _folder(self, raw: Raw) -> str:
         scope = self._scope(raw)
@@ -124,22 +129,24 @@ class Level:
         builder.commands.append(SimpleCommand((), self._span(raw), places=raw.places))
         decoder = self._decoder(index, raw)
         assignments, sources = self._assignments(decoder, raw.words) if not raw.is_opaque else ([], [])
-        words = [word for source in sources for word in decoder.decode(source)]
+        words = self._decoded(decoder, sources)
         if raw.is_opaque:
             words = _opaque(decoder, raw.words[0])
         wrappers, rest = strip(words)
+        upstream = tuple(self._upstream(raw))
+        builder.work.spend(COMMAND + UPSTREAM * len(upstream))
         command = SimpleCommand(
             tuple(rest),
             self._span(raw),
             assignments=tuple(assignments),
             wrappers=wrappers,
-            redirections=tuple(self._redirection(decoder, one) for one in raw.redirections),
+            redirections=tuple(self._redirections(decoder, raw)),
             places=(*self.where.places, *raw.places),
             reach=self.where.reach,
             parent=self.where.parent,
             pipeline=pipeline,
             stage=stage,
-            upstream=tuple(self._upstream(raw)),
+            upstream=upstream,
             depth=self.where.depth + len(raw.places),
             folder=self._folder(raw),
         )
@@ -152,11 +159,20 @@ class Level:
         if command.name in {"cd", "pushd", "chdir"}:
             self.folders[self._scope(raw)] = moved(builder.known, command, command.folder)
         for inner in inner_of(command):
-            self.inner(index, inner)
+            if not self.inner(index, inner):
+                break
         for words_instead in (as_if_unset(command), *as_matched(command)):
             if words_instead:
                 self.inner(index, Inner(words=words_instead, reach=Reach.DECODED))
         self._calls(index)
+
+    def _decoded(self, decoder: Decoder, sources: list[str]) -> list[Word]:
+        words: list[Word] = []
+        for source in sources:
+            if decoder.work.is_done:
+                break
+            words.extend(decoder.decode(source))
+        return words
 
     def _assignments(self, decoder: Decoder, words: list[str]) -> tuple[list[Assignment], list[str]]:
         assignments: list[Assignment] = []
@@ -166,7 +182,7 @@ class Level:
                 return assignments, words[at:]
             rest = source[found.end() :]
             if rest.startswith("("):
-                items = [word for item in _array_items(rest) for word in decoder.decode(item)]
+                items = self._decoded(decoder, _array_items(rest))
                 value = Word(rest, " ".join(word.value for word in items), is_plain=False, may_split=True)
             else:
                 value = _joined(source, decoder.decode(rest)) if rest else Word("", "")
@@ -174,6 +190,12 @@ class Level:
                 decoder.text(found[2])
             assignments.append(Assignment(found[1], value, bool(found[3]), bool(found[2])))
         return assignments, []
+
+    def _redirections(self, decoder: Decoder, raw: Raw) -> Iterator[Redirection]:
+        for one in raw.redirections:
+            if not decoder.work.spend(REDIRECTION):
+                return
+            yield self._redirection(decoder, one)
 
     def _redirection(self, decoder: Decoder, raw: RawRedirection) -> Redirection:
         if raw.heredoc is not None:
@@ -191,8 +213,11 @@ class Level:
             if any(one[0] == number and one[1] < stage for one in self.raws[index].pipes for number, stage in wanted):
                 yield index
 
-    def inner(self, index: int, inner: Inner) -> None:
-        """Follows what a command runs."""
+    def inner(self, index: int, inner: Inner) -> bool:
+        """Follows what a command runs; whether more may be followed."""
+        if self.builder.is_full:
+            self.builder.overruns()
+            return False
         command = self.builder.commands[index]
         reach = inner.reach if self.where.reach != Reach.DECODED else Reach.DECODED
         where = self.where.below(Place.RUN_BY, index, command.span, command.folder, reach)
@@ -208,11 +233,13 @@ class Level:
             self.builder.known.setdefault("0", "sh")
             self.builder.inner(inner.text, where)
             self.builder.known = known
+        return True
 
     def run_words(self, index: int, words: tuple[Word, ...], where: Where) -> None:
         """Follows a command that another runs by its words."""
         builder = self.builder
         builder.total += 2 * len(words)
+        builder.work.spend(COMMAND + WORD * len(words))
         if where.depth > DEEPEST or builder.is_full:
             builder.overruns()
             return
@@ -232,7 +259,8 @@ class Level:
         at = len(builder.commands)
         builder.commands.append(command)
         for inner in inner_of(command):
-            self.inner(at, inner)
+            if not self.inner(at, inner):
+                break
 
     def _calls(self, index: int) -> None:
         """A call of a function or alias of the script runs its body with these arguments."""
@@ -289,7 +317,7 @@ def _opaque(decoder: Decoder, source: str) -> list[Word]:
         return [Word("((", "((", is_plain=False), replace(word, source=source[2:-2])]
     words, at, inside = [Word("[[", "[[")], 2, source.removesuffix("]]")
     lexer = Lexer(inside)
-    while at < len(inside):
+    while at < len(inside) and not decoder.work.is_done:
         if inside[at] in " \t\n()<>|&;":
             at += 1
             continue

@@ -20,7 +20,10 @@ CLOSERS = {"}", "fi", "done", "then", "else", "elif", "do"}
 RESERVED = OPENERS | {"fi", "done", "}", "for", "select", "case", "esac", "in", "function", "[["}
 
 
+_MAY_BE_RESERVED = {"in", "do"}
 _BEFORE_FD = frozenset("0123456789{")
+_FLAT = re.compile(r"[A-Za-z0-9_./:@%+,*? \t-]*+\)", re.ASCII)
+"""Plain words up to a closing parenthesis."""
 _LINES = re.compile(r"\n(?:[ \t]*\n)*")
 _BARE_WORDS = re.compile(r"(?:[ \t]+[A-Za-z0-9_./:@%+,*?-]++(?=[ \t\n;|&)]|\Z))+", re.ASCII)
 _BARE_WORD = re.compile(r"[^ \t]+")
@@ -175,15 +178,21 @@ class Lexer(Scanner):
             end += 1
         source = self.text[start:end]
         last = self.tokens[-1] if self.tokens else None
+        if not self.is_begin:
+            self.tokens.append(Token(Kind.WORD, source, start, end))
+            self.at = end
+            if source in _MAY_BE_RESERVED or (last is not None and last.kind == Kind.RESERVED):
+                self._after_for(source)
+            return
         is_target = (
             last is not None
             and last.kind == Kind.OPERATOR
             and last.source[-1] in "<>&|"
             and ("<" in last.source or ">" in last.source)
         )
-        if not self.is_begin or is_target or source not in RESERVED:
+        if is_target or source not in RESERVED:
             self._add(Kind.WORD, end)
-            if self.is_begin and not is_target and not ("=" in source and ARRAY.match(source)):
+            if not is_target and not ("=" in source and ARRAY.match(source)):
                 self.is_begin = False
             self._after_for(source)
         elif source == "[[":
@@ -205,7 +214,7 @@ class Lexer(Scanner):
         """`in` and `do` behind `for NAME`, `in` behind `case WORD` and what follows `function NAME` is reserved too."""
         if len(self.tokens) >= 2 and self.tokens[-2].kind == Kind.RESERVED and self.tokens[-2].source == "function":
             self.is_begin = True
-        if source not in {"in", "do"} or len(self.tokens) < 3:
+        if source not in _MAY_BE_RESERVED or len(self.tokens) < 3:
             return
         head = self.tokens[-3]
         if head.kind == Kind.RESERVED and head.source in {"for", "select", "case"}:
@@ -235,6 +244,8 @@ class Lexer(Scanner):
         if self.level > DEEPEST:
             self.fails(TOO_DEEP)
             return len(self.text)
+        if (found := _FLAT.match(self.text, at)) and RESERVED.isdisjoint(found[0][:-1].split()):
+            return found.end()
         inner = Lexer(self.text, at, level=self.level + 1, sums=self.sums)
         end = inner.read(until_parenthesis=True)
         self.sums = inner.sums

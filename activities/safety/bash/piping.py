@@ -11,6 +11,7 @@ from activities.safety.bash.constants import given_text, output_of
 from activities.safety.bash.inner import inner_of
 from activities.safety.bash.interpreted import Inner, literal, strings_of
 from activities.safety.bash.names import STARTS_SHELL, is_shell, runs_text
+from activities.safety.bash.work import WORD
 from workflows.contracts.commands import UNKNOWN, Place, Reach, SimpleCommand, Word
 
 _TAKES_TEXT = {"at", "batch", "crontab", "source", ".", "eval", "ssh"} | STARTS_SHELL
@@ -28,8 +29,8 @@ class Level(Protocol):
     where: Where
     own: list[int]
 
-    def inner(self, index: int, inner: Inner) -> None:
-        """Follows what a command runs."""
+    def inner(self, index: int, inner: Inner) -> bool:
+        """Follows what a command runs; whether more may be followed."""
 
     def run_words(self, index: int, words: tuple[Word, ...], where: Where) -> None:
         """Follows a command that another runs by its words."""
@@ -46,6 +47,8 @@ def feed(level: Level, index: int) -> None:
     text = given_text(command)
     if text is None and before:
         text = output_of(before) or _parts(before)
+        # Each stage of a pipe turns the text of those before once more.
+        builder.work.spend(len(before) * (1 + len(text or before[0].argv) // 500))
     text = _sourced(builder, index) if text is None else text
     text = _ran(builder, command) if text is None else text
     name = command.name
@@ -57,7 +60,8 @@ def feed(level: Level, index: int) -> None:
         level.inner(index, Inner(_TIMES.sub("", text) if name == "crontab" else text))
     elif runs_text(name):
         for inner in strings_of(text):
-            level.inner(index, inner)
+            if not level.inner(index, inner):
+                break
     elif name in {"read", "mapfile", "readarray"}:
         builder.known[command.words[-1].value] = text.strip()
         for other in level.own:
@@ -159,13 +163,18 @@ def _mark(argv: tuple[str, ...]) -> str:
 def _fed(level: Level, index: int, text: str) -> None:
     command = level.builder.commands[index]
     inners = list(inner_of(command))
+    builder = level.builder
     for inner in inners:
+        if not builder.work.spend(WORD * len(text) // 2):
+            return
         added = tuple(literal(one) for one in text.replace("\0", " ").split())
         where = level.where.below(Place.RUN_BY, index, command.span, command.folder, Reach.DECODED)
         words = [word for word in inner.words if word.value != UNKNOWN]
         mark = _mark(command.argv)
         if any(mark in word.value for word in words) and added:
             line = text.replace("\0", "\n").strip().split("\n")[0]
+            if not builder.work.spend(len(line) * sum(word.value.count(mark) for word in words) >> 4):
+                return
             words = [literal(word.value.replace(mark, line)) for word in words]
             added = ()
         level.run_words(index, (*words, *added), where)

@@ -186,14 +186,14 @@ class Scanner(ABC):
         if self.sums > MOST_SUMS:
             self.fails(TOO_DEEP)
             return 0
-        text, size, depth = self.text, len(self.text), 2
+        text, size, depth, start = self.text, len(self.text), 2, at
         while at < size:
             char = text[at]
             if char in "()":
                 depth += 1 if char == "(" else -1
                 at += 1
                 if depth == 1 and text[at : at + 1] != ")":
-                    return 0
+                    break
                 if depth == 0:
                     return at
             elif char in "'\"\\$`":
@@ -201,4 +201,6 @@ class Scanner(ABC):
             else:
                 found = _IN_PARENTHESES.match(text, at)
                 at = found.end() if found else at + 1
+        # What was looked through for nothing counts too: the text may hold one such place behind another.
+        self.sums += (at - start) // 300
         return 0

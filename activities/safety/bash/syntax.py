@@ -9,10 +9,8 @@ from activities.safety.bash.level import follow
 from activities.safety.bash.lexer import Lexer
 from activities.safety.bash.raw import OVERRUN, Reading
 from activities.safety.bash.scan import TOO_DEEP
+from activities.safety.bash.work import LONGEST, MOST_TOKENS
 from workflows.contracts.commands import Script
-
-LONGEST = 10_000
-"""Characters that are read by the grammar; of more only the lexer makes out commands."""
 
 MOST_COMMANDS, DEEPEST = 50, 12
 
@@ -48,6 +46,10 @@ def read(text: str, *, is_short: bool) -> tuple[Reading, bool]:
     except RecursionError:
         lexer.fails(TOO_DEEP)
     tokens = read_tokens(text, lexer)
+    most = MOST_TOKENS * max(len(text), LONGEST) // LONGEST
+    if len(lexer.tokens) > most:
+        tokens.problem = tokens.problem or f"it holds more than {most:,} words and signs"
+        tokens.features.add(OVERRUN)
     if not is_short:
         tokens.problem = tokens.problem or f"it is longer than {LONGEST:,} characters"
     elif len(tokens.raws) > MOST_COMMANDS + 10 or sum(one.source == "(" for one in lexer.tokens) > MOST_COMMANDS:

@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from activities.safety.bash.braces import MOST, MOST_BRACES, expand, fields
+from activities.safety.bash.escapes import unescape
 from activities.safety.bash.lexer import Lexer
 from activities.safety.bash.sums import evaluated
 from activities.safety.bash.trims import changed
+from activities.safety.bash.work import PIECE, WORD, Work
 from workflows.contracts.commands import UNKNOWN, Word
 
 Run = Callable[[str, str], tuple[str | None, bool]]
@@ -17,30 +19,11 @@ that stands there as it is: a quoted heredoc."""
 
 BARE = re.compile(r"[A-Za-z0-9_./:=@%+,^-]+", re.ASCII)
 _SPECIAL = re.compile(r"""['"\\$`*?\[~<>]""")
-_ESCAPE = re.compile(r"\\(x[0-9A-Fa-f]{1,2}|u[0-9A-Fa-f]{1,4}|U[0-9A-Fa-f]{1,8}|[0-7]{1,3}|c.|.)", re.DOTALL)
-_LETTERS = {"a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _NAMED = re.compile(r"([A-Za-z_]\w*|[0-9]+|[@*#?$!-])(.*)", re.ASCII | re.DOTALL)
 
 
 _ACTIVE = re.compile(r"[\\$`]")
 _MOST_MADE, _DEEPEST, _REMEMBERED = 256, 24, 100
-
-
-def unescape(text: str) -> str:
-    """What `$'…'`, `echo -e` and printf make of backslashes."""
-    return _ESCAPE.sub(_unescaped, text) if "\\" in text else text
-
-
-def _unescaped(found: re.Match[str]) -> str:
-    code = found[1]
-    if code[0] in "xuU" and len(code) > 1:
-        number = int(code[1:], 16)
-        return chr(number) if number < 0x110000 and not 0xD800 <= number < 0xE000 else UNKNOWN
-    if code[0] in "01234567":
-        return chr(int(code, 8) & 0xFF)
-    if code[0] == "c" and len(code) == 2:
-        return chr(ord(code[1].upper()) & 0x1F)
-    return _LETTERS.get(code, code if code in "\\'\"?" else "\\" + code)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -55,6 +38,7 @@ class Decoder:
 
     known: Mapping[str, str]
     run: Run
+    work: Work
     is_cut: bool = False
     depth: int = 0
     made: int = 0
@@ -62,14 +46,23 @@ class Decoder:
 
     def decode(self, source: str) -> list[Word]:
         """The words that a source becomes: one, several by braces and splitting, or none."""
+        self.work.spend(WORD)
         if len(source) < _REMEMBERED and (bare := _bare(source)) is not None:
             return [bare]
-        sources = expand(source, _skip) if self.made < _MOST_MADE else [source]
+        self.work.spend(WORD + (source.count("{") * len(source) >> 5))
+        sources = expand(source, self._skip) if self.made < _MOST_MADE else [source]
         self.made += len(sources) - 1
         self.is_cut = self.is_cut or len(sources) >= MOST or self.made >= _MOST_MADE or source.count("{") > MOST_BRACES
         if len(sources) == 1 and sources[0] is source:
             return self._one(source, source)
         return [word for one in sources for word in self._one(source, one, "brace")]
+
+    def _skip(self, source: str, at: int) -> int:
+        if not self.work.spend(1):
+            return len(source)
+        if source[at] in "<>":
+            return Lexer(source).word_end(at) if source.startswith("(", at + 1) else at + 1
+        return Lexer(source).piece(at)
 
     def text(self, source: str) -> Word:
         """What stands in a heredoc that expands, or between double quotes."""
@@ -87,12 +80,6 @@ class Decoder:
         pieces.marks.update(marks)
         pieces.read(piece)
         return pieces.words()
-
-
-def _skip(source: str, at: int) -> int:
-    if source[at] in "<>":
-        return Lexer(source).word_end(at) if source.startswith("(", at + 1) else at + 1
-    return Lexer(source).piece(at)
 
 
 @dataclass(slots=True)
@@ -206,12 +193,16 @@ class _Pieces:
 
     def _expansion(self, text: str, at: int, *, is_quoted: bool) -> int:
         lexer = Lexer(text)
+        if not self.decoder.work.spend(PIECE):
+            self._unknown(is_quoted=False)
+            return len(text)
         if text[at] == "`":
             end = lexer.backquote_end(at)
             inner = re.sub(r"\\([\\$`])", r"\1", text[at + 1 : end - 1])
             self._command(inner, is_quoted=is_quoted)
             return end
         end = lexer.dollar_end(at, is_quoted=is_quoted)
+        self.decoder.work.spend((end - at) >> 3)
         body = text[at:end]
         if body == "$":
             self.value.append("$")
@@ -271,6 +262,9 @@ class _Pieces:
 
     def _known(self, text: str, *, is_quoted: bool) -> None:
         """A value that is known; outside quotes it is cut at blanks, and its stars are patterns."""
+        if not self.decoder.work.spend(len(text) >> (6 if is_quoted else 3)):
+            self._unknown(is_quoted=is_quoted)
+            return
         if is_quoted:
             self.value.append(text)
             return
@@ -278,6 +272,7 @@ class _Pieces:
             self.has_glob = True
             self.marks.add("glob")
         parts = fields(text, self.decoder.known.get("IFS", " \t\n"))
+        self.decoder.work.spend(WORD * len(parts))
         self.value.append(parts[0])
         for part in parts[1:]:
             if "".join(self.value):

@@ -7,7 +7,8 @@ import time
 import pytest
 
 from activities.safety.bash.judge import judge
-from activities.safety.bash.syntax import LONGEST, parse
+from activities.safety.bash.syntax import parse
+from activities.safety.bash.work import LONGEST
 from tests.corpora.score import lines
 from workflows.contracts.permissions import Decision
 
