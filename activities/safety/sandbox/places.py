@@ -66,8 +66,8 @@ def _is_prefix(folder: Path) -> bool:
 
 
 def secret_files() -> list[Path]:
-    """Files of the system that hold secrets and are here."""
+    """Files of the system that hold secrets, as far as the person may read them: commands have no more rights."""
     found = [Path(name) for name in SECRET_FILES]
     for folder, pattern in SECRET_PATTERNS:
         found += sorted(Path(folder).glob(pattern))
-    return [path for path in found if path.exists()]
+    return [path for path in found if os.access(path, os.R_OK)]

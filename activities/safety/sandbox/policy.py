@@ -121,7 +121,7 @@ class _Plan:
         self.places: dict[str, Place] = {}
         self.absent: list[str] = []
 
-    def add(self, kind: Kind, *paths: Path) -> None:
+    def add(self, kind: Kind, *paths: Path | str) -> None:
         for path in paths:
             name = str(path)
             try:
@@ -144,7 +144,7 @@ class _Plan:
         if user == Path("/") or not user.is_dir():
             return
         self.put(user, Kind.HIDDEN)
-        self.add(Kind.READ, *(user / name for name in SEEN_AT_HOME))
+        self.add(Kind.READ, *(f"{user}/{name}" for name in SEEN_AT_HOME))
         self.add(Kind.READ, *tool_folders(environment, (user, temporary, running)))
         self.put(user / ".cache", Kind.WRITE, self.where.caches)
 
