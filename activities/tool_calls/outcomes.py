@@ -63,6 +63,8 @@ class Told:
     """Micro-dollars that this attempt's hooks took."""
     facts: dict[str, JsonValue] = field(default_factory=dict)
     """What deciding gave that the outcome is to tell: a classifier's cost, rules that were saved."""
+    denied: str = ""
+    """What a call that was denied was to do."""
 
     @property
     def cost(self) -> int:
@@ -192,5 +194,6 @@ def _tell_end(told: Told, body: OutcomeBody) -> None:
             preview=preview,
             seconds=round(time.monotonic() - told.began, 3),
             crash=body.crash,
+            summary=told.denied,
         )
     )

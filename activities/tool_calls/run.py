@@ -118,6 +118,7 @@ async def _decided(told: Told, request: ToolRequest, hooks: CallHooks, given: To
     if verdict.by == "person":
         told.facts |= await keep_always(call, answer)
     if verdict.decision == Decision.DENY:
+        told.denied = told.summary(tool, given)[:300]
         more = await hooks.when_denied(given, verdict)
         return await stored(told, verdict, Ended(denied(verdict, more), ""), answer)
     if tool.repeat != Repeat.SAFE and not call.is_repeat:

@@ -66,7 +66,7 @@ def step_rows(step: Step, theme: Theme) -> Iterator[str]:
                 yield theme.paint("dim", f"{_INDENT}history {str(step.data.get('history', ''))[:SHORT]}")
             elif step.what == "hooks" and isinstance(hooks := step.data.get("hooks"), list):
                 yield from _hook_rows(hooks, theme)
-            elif end := step.data.get("end"):
+            elif step.what == "turn_ended" and (end := step.data.get("end")):
                 yield theme.paint("dim", f"{_INDENT}turn {step.data.get('turn', '')} ended: {end}")
         case DamagedStep():
             yield theme.paint("error", f"{step.n:>5}  damaged  {one_line(step.why)}")

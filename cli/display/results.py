@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from cli.display.cells import safe
+from cli.display.cells import one_line, safe
 from workflows.contracts.errors import ExitCode, UserError
 from workflows.contracts.messages import Role, Text, ToolUse
 from workflows.contracts.session import Totals, TurnEnd
@@ -159,6 +159,22 @@ def _denial(outcome: OutcomeBody, use: ToolUse | None) -> Json:
     }
 
 
+_MOST_DENIALS = 10
+"""Refused calls that are told one by one where a person reads; the JSON names all."""
+_LONGEST_INPUT = 120
+
+
+def _denied_line(denial: Json) -> str:
+    """One refused call: what it was to do, and who or what refused it by which rule."""
+    given = denial["tool_input"]
+    first = next((value for value in given.values() if isinstance(value, str)), "") if isinstance(given, dict) else ""
+    what = one_line(first)
+    short = what if len(what) <= _LONGEST_INPUT else f"{what[:_LONGEST_INPUT]}…"
+    rule = f" {denial['rule']}" if denial["rule"] else ""
+    why = f": {denial['reason']}" if denial["reason"] not in {"", f"rule {denial['rule']}"} else ""
+    return "  " + one_line(f"{denial['tool_name']} {short} - by {denial['by']}{rule}{why}")
+
+
 _SPOKEN = {TurnEnd.DONE, TurnEnd.DENIED, TurnEnd.EXCHANGES, TurnEnd.BUDGET}
 """Endings whose last words are worth printing: the agent went as far as it was let; the exit code tells the rest."""
 
@@ -167,6 +183,7 @@ def text_lines(outcome: Outcome) -> tuple[str, str]:
     """What `--output-format text` prints: on stdout, and on stderr."""
     denials = outcome.totals.denials
     said = [f"{denials} {'call was' if denials == 1 else 'calls were'} denied."] if denials else []
+    said += [_denied_line(denial) for denial in outcome.denials[:_MOST_DENIALS]]
     said += [f"perdure: {outcome.reason}: {outcome.error}"] if outcome.reason != TurnEnd.DONE else []
     text = safe(outcome.text)
     if text and not text.endswith("\n"):

@@ -43,6 +43,7 @@ def _tool_run(run: ToolRun, event: ToolStarted | ToolProgress | ToolEnded) -> To
             return replace(run, text=event.text or run.text, size=event.size, seconds=event.seconds)
         case ToolEnded():
             changes = {"tool": event.tool, "status": event.status or "ok", "text": event.preview, "crash": event.crash}
+            changes["summary"] = run.summary or event.summary
             return replace(run, **changes, seconds=event.seconds)  # type: ignore[arg-type]  # each is a text
 
 

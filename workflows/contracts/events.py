@@ -113,6 +113,8 @@ class ToolEnded(Happened):
     """At most 2 KB of the result."""
     seconds: float = 0
     crash: str = ""
+    summary: str = ""
+    """What it was to do, of a call that was denied and so never started."""
 
 
 class ApprovalAsked(Happened):

@@ -100,12 +100,17 @@ class Stage:
         other.world = replace(make_world(self.folder, self.world.store, beat=beat), environment=self.world.environment)
         return other
 
+    def told(self) -> list[dict[str, Any]]:
+        """The events told so far."""
+        return [
+            json.loads(line)
+            for path in sorted(self.world.home.events.rglob("*.ndjson"))
+            for line in path.read_text().splitlines()
+        ]
+
     def events(self) -> list[str]:
         """Kinds of the events told so far."""
-        lines = [
-            line for path in sorted(self.world.home.events.rglob("*.ndjson")) for line in path.read_text().splitlines()
-        ]
-        return [json.loads(line)["kind"] for line in lines]
+        return [event["kind"] for event in self.told()]
 
 
 def text(body: OutcomeBody) -> str:

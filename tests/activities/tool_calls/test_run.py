@@ -75,6 +75,8 @@ async def test_a_denied_call_does_not_run_and_says_by_what(tmp_path: Path) -> No
     assert (done.status, body.verdict.by, body.verdict.rule) == (CallStatus.DENIED, "rule", "Write")
     assert text(body).startswith("Denied by rule Write.")
     assert not (stage.workspace / "f").exists()
+    (told,) = stage.told()
+    assert (told["kind"], told["status"], told["summary"]) == ("tool_ended", "denied", "f (1 lines, 1 bytes)")
 
 
 async def test_unattended_a_question_is_denied_by_a_named_rule(tmp_path: Path) -> None:

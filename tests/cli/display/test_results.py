@@ -1,6 +1,7 @@
 """One terminal record for every ending, and an exit code that says the same."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -87,6 +88,17 @@ def test_text_goes_to_stdout_only_at_success_and_everything_else_to_stderr() -> 
     failed = outcome_of("s1", TurnEnd.UNAUTHORIZED, "bad key", TOTALS, 0)
     assert text_lines(done) == ("", "")
     assert text_lines(failed) == ("", "1 call was denied.\nperdure: unauthorized: bad key\n")
+
+
+def test_each_refused_call_is_told_with_who_refused_it_in_one_line() -> None:
+    ended = replace(
+        outcome_of("s1", TurnEnd.DENIED, "denied", TOTALS, 0),
+        denials=(
+            {"tool_name": "Bash", "tool_input": {"command": "git\npush"}, "by": "hook", "rule": "g.sh", "reason": "no"},
+            {"tool_name": "Edit", "tool_input": {}, "by": "rule", "rule": "Edit", "reason": "rule Edit"},
+        ),
+    )
+    assert text_lines(ended)[1].splitlines()[1:3] == ["  Bash git push - by hook g.sh: no", "  Edit - by rule Edit"]
 
 
 def entries(*bodies: Body) -> list[Entry]:
