@@ -95,12 +95,23 @@ _LEAST_KEY = 40
 
 def spans(text: str) -> Iterator[Span]:
     """Secrets that the text shows by their form."""
+    # A letter is looked for some ten times faster than a word, and of a flood most letters are absent.
+    letters: dict[str, bool] = {}
+
+    def holds(word: str) -> bool:
+        for letter in word:
+            if letter not in letters:
+                letters[letter] = letter in text
+            if not letters[letter]:
+                return False
+        return word in text
+
     yield from _private_keys(text)
     for form in _OURS:
-        if any(word in text for word in form.words):
+        if any(map(holds, form.words)):
             yield from _matches(form.kind, form.pattern, text)
     for kind, (module, name, words) in _LIBRARY.items():
-        if any(word in text for word in words.split()):
+        if any(map(holds, words.split())):
             for pattern in _library_patterns(module, name):
                 yield from _matches(kind, pattern, text)
 
