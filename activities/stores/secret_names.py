@@ -5,6 +5,9 @@ from collections.abc import Iterator
 
 _HINT = re.compile(r"pass|pwd|secret|token|key|credential|_auth")
 """Stands in lower case in every text that names a secret."""
+_HINT_IN_ANY_CASE = re.compile(_HINT.pattern, re.IGNORECASE)
+_LONGEST_HINT = len("credential")
+_PIECE = 1_000_000
 
 _PASSES = r"pass(?:word|wd|phrase|code)|pwd"
 _WORD = re.compile(
@@ -40,12 +43,22 @@ def is_placeholder(value: str) -> bool:
     return _PLACEHOLDER.fullmatch(value) is not None
 
 
+def _hints(text: str) -> Iterator[int]:
+    """Where a name may begin; a piece at a time, since a text may be large and in lower case it is there twice."""
+    for start in range(0, len(text), _PIECE):
+        piece = text[start : start + _PIECE + _LONGEST_HINT]
+        low = piece.lower()
+        # A few letters are longer in lower case: their pieces are searched the slow way.
+        found = _HINT.finditer(low) if len(low) == len(piece) else _HINT_IN_ANY_CASE.finditer(piece)
+        for hint in found:
+            if hint.start() < _PIECE:
+                yield start + hint.start() + (hint[0].lower() == "_auth")
+
+
 def named(text: str) -> Iterator[tuple[int, int, str]]:
     """Start, end and kind of each value that its name calls a secret, and that looks like one."""
-    low = text.lower()
-    # A few letters are longer in lower case: their texts are searched as they are.
-    for hint in _HINT.finditer(low if len(low) == len(text) else text):
-        if (word := _WORD.match(text, hint.start() + (hint[0] == "_auth"))) is None:
+    for start in _hints(text):
+        if (word := _WORD.match(text, start)) is None:
             continue
         if (behind := _BEHIND.match(text, word.end())) is None:
             continue

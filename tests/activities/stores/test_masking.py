@@ -189,3 +189,9 @@ def test_in_this_projects_own_files_next_to_nothing_is_taken_for_a_secret(masker
         if secrets := masker.mask(path.read_bytes().decode("utf-8", "replace")).found:
             found[name] = [(secret.kind, secret.value) for secret in secrets]
     assert found == {}
+
+
+@pytest.mark.parametrize("before", [999_990, 999_999, 1_000_000, 1_000_005])
+def test_a_secret_is_found_wherever_the_pieces_of_a_large_text_meet(masker: Masker, before: int) -> None:
+    text = "İ\n" + "x" * (before - 3) + "\nDB_PASSWORD=hunter2-hunter2\n"
+    assert "hunter2" not in masker.text(text)
