@@ -104,10 +104,12 @@ def _is_password(behind: re.Match[str], value: str, *, is_variable: bool) -> boo
         # A word in quotes may be a label, a state or a key of another table.
         is_label = _KEYWORD.search(value) is not None or "_" in value
         return not is_word or (not is_label and (is_variable or len(value) >= _SHORT))
-    if behind["after"] or (_IDENTIFIER.fullmatch(value) and (_KEYWORD.search(value) or "." in value or "_" in value)):
-        return False
     # `password=word` in a sentence or a file of settings; in code a word is a variable.
     is_setting = (
         behind["is"] == "=" and behind[0].startswith("=") and behind.string[behind.end() :][:1] in {"", "\n", "\r"}
     )
+    is_name = _IDENTIFIER.fullmatch(value) and (_KEYWORD.search(value) or "." in value or "_" in value)
+    # `DB_PASSWORD=my_secret9`, a line of a file of variables, has no names on its right side.
+    if behind["after"] or (is_name and not (is_setting and is_variable)):
+        return False
     return not is_word or is_setting or is_variable

@@ -188,7 +188,7 @@ def _show(done: Done) -> None:
     elif done.files and not done.wish.dry_run:
         print(f"{len(done.files)} files are as they were at {where}.")
     if done.commands:
-        print(f"Not taken back: whatever {done.commands} commands did since then.")
+        print(f"Not taken back: whatever {done.commands} command{'s'[: done.commands != 1]} did since then.")
     if done.new:
         print(
             f'Session {done.new} goes on from {where}: perdure send {done.new} "…". '

@@ -67,6 +67,7 @@ SECRETS = {
     "password in JSON": ('{{"password": "{}"}}', "pa55phrase"),
     "password in JSON in JSON": ('{{\\"password\\": \\"{}\\"}}', "pa55phrase"),
     "variable": ("PATH=/bin\nDB_PASSWORD={}\nHOME=/root\n", "horsebattery9"),
+    "variable with a name in it": ("DB_PASSWORD={}\n", "hunter2secretpw"),
     "declared variable": ('declare -x STRIPE_KEY="{}"\n', _any(24)),
     "flag": ("tool --password {} --verbose", "hunter2hunter2"),
     "query": ("GET /x?access_token={}&page=2", _any(24)),
