@@ -37,7 +37,9 @@ async def open_sessions(home: Home, environment: Mapping[str, str] = os.environ)
     """The sessions of the server that this environment means; UserError when it cannot be reached."""
     target = resolve_address(environment, home)
     line = await open_line(target)
-    return Sessions(line, target.address, trouble=lambda: disk_trouble(home) if target.is_embedded else "")
+    if not target.is_embedded:
+        return Sessions(line, target.address)
+    return Sessions(line, target.address, trouble=lambda: disk_trouble(home), advice="`perdure up` starts it")
 
 
 async def open_line(target: Target) -> Line:

@@ -56,13 +56,19 @@ class Sessions:
     """The sessions of one server; every method raises UserError, in words for the person."""
 
     def __init__(
-        self, line: Line, where: str, patience_s: float = SILENCE_LIMIT_S, trouble: Callable[[], str] = str
+        self,
+        line: Line,
+        where: str,
+        patience_s: float = SILENCE_LIMIT_S,
+        trouble: Callable[[], str] = str,
+        advice: str = "",
     ) -> None:
-        """`trouble` says, when the server is silent, what of its machine may be the cause."""
+        """`trouble` says, when the server is silent, what of its machine may be the cause; `advice` what to do else."""
         self._line = line
         self._where = where
         self._patience_s = patience_s
         self._trouble = trouble
+        self._advice = f": {advice}" if advice else ""
 
     async def start_session(self, given: "SessionInput", *, model: str, title: str, started: str) -> None:
         """Start the session, its first prompt with it; UsageError when the id is taken."""
@@ -224,8 +230,9 @@ class Sessions:
             ) from error
         except (Silent, Late) as error:
             trouble = self._trouble()
+            silent = f"The Temporal server at {self._where} does not answer ({error})"
             raise EngineUnreachable(
-                " ".join(filter(None, (f"The Temporal server at {self._where} does not answer ({error}).", trouble))),
+                f"{silent}. {trouble}" if trouble else f"{silent}{self._advice}.",
                 reason="disk_full" if trouble else "",
             ) from error
 

@@ -11,7 +11,7 @@ from activities.transcript import parsed_entry
 from worker.audit_chain import read_chain
 from worker.audit_sources import Source
 from workflows.contracts.audit import DamagedStep, Line, Problem, Step, Totals
-from workflows.contracts.errors import ChainError, StoreError, UserError
+from workflows.contracts.errors import ChainError, StoreError, UsageError, UserError
 from workflows.contracts.transcript import Entry
 from workflows.core.audit import public_key_of, steps_of, totals_of
 from workflows.core.audit_checks import (
@@ -123,7 +123,7 @@ async def _chain(source: Source) -> _Chain:
             return _Chain(head, lines, problems)
     if problems:
         raise UserError(f"{problems[0].line}; no earlier entry of it can be read either.", reason="audit")
-    raise UserError(
+    raise UsageError(
         f"Session {source.session} is not known here: `perdure ls` lists sessions, `--from FILE` audits an export.",
         reason="unknown_session",
     )

@@ -44,8 +44,8 @@ async def test_what_is_known_ends_the_repeating(trouble: LineError, kind: type[U
 
 async def test_a_silent_server_is_waited_for_a_bounded_time() -> None:
     line = ScriptedLine(*[Silent("gone")] * 9)
-    with pytest.raises(EngineUnreachable, match="here"):
-        await Sessions(line, "here", patience_s=0.2).close("abc", Close(request="r"))
+    with pytest.raises(EngineUnreachable, match=r"here does not answer \(gone\): start it\.$"):
+        await Sessions(line, "here", patience_s=0.2, advice="start it").close("abc", Close(request="r"))
 
 
 async def test_a_session_is_found_by_the_beginning_of_its_id_if_that_tells_it_apart() -> None:
