@@ -16,6 +16,7 @@ _REFUSED = re.compile(
     rb"(?i)read-only file system|permission denied|operation not permitted|resource busy|cross-device"
     rb"|EROFS|EACCES|EPERM"
 )
+_GONE = re.compile(rb"(?i)no such file or directory|ENOENT")
 _PATH = re.compile(rb"""['"\xe2\x80\x98\x60]?((?:/|~/|\.{1,2}/|[\w.@+-]+/)[^\s'"\x60:,\xe2;()]*|\.[\w-]+)""")
 _UNREACHED = re.compile(
     rb"(?i)could not resolve host:? ([\w.-]+)|ENOTFOUND ([\w.-]+)|EAI_AGAIN ([\w.-]+)"
@@ -58,18 +59,23 @@ def refused_network(output: bytes, policy: Policy, *, has_network: bool) -> list
     return []
 
 
-def refused_paths(output: bytes, policy: Policy, cwd: str) -> list[str]:
-    """A line for each path of which the command's own words say that it was refused, where the sandbox is why."""
+def refused_paths(output: bytes, policy: Policy, cwd: str, *, is_full: bool = True) -> list[str]:
+    """A line for each path of which the command's own words say that it was refused, where the sandbox is why.
+
+    In the full tier what is hidden is not there for the command.
+    """
     lines: dict[str, str] = {}
     for line in output[-SCANNED:].splitlines():
-        if not _REFUSED.search(line):
+        is_gone = is_full and _GONE.search(line) is not None
+        if not is_gone and not _REFUSED.search(line):
             continue
         for match in _PATH.finditer(line):
             path = _absolute(match[1].decode("utf-8", "replace"), policy.user, cwd)
             if Path(path).is_relative_to(policy.workspace):
                 path = os.path.realpath(path)  # a link that the command made is not where it seems to be
             is_busy = b"busy" in line.lower() and _is_own(path, policy)
-            if said := _OWN.format(path) if is_busy else _why(path, policy):
+            why = _unseen(path, policy) if is_gone else _why(path, policy)
+            if said := _OWN.format(path) if is_busy else why:
                 lines.setdefault(path, said)
     return _few(list(lines.values()))
 
@@ -84,6 +90,19 @@ def _absolute(text: str, user: str, cwd: str) -> str:
         elif part not in {"", "."}:
             parts.append(part)
     return "/" + "/".join(parts)
+
+
+def _unseen(path: str, policy: Policy) -> str:
+    """Why a path may not be there for a command although it is there for the person: the same, whether it is."""
+    place = policy.place_at(path)
+    if place is None or (place.kind != Kind.HIDDEN and place.source != policy.temporary):
+        return ""
+    advice = f'"sandbox": {{"filesystem": {{"allowRead": ["{path}"]}}}}, or "allowWrite"'
+    if place.kind == Kind.HIDDEN:
+        return f"[sandbox denial: {path} is hidden from commands, if it is there. A person may show it: {advice}.]"
+    return (
+        f"[sandbox: {place.path} is the session's own here; what the machine has at {path} a person may show: {advice}]"
+    )
 
 
 def _why(path: str, policy: Policy) -> str:

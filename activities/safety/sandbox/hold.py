@@ -88,7 +88,7 @@ def report_of(kept: Path, output: Path, end: CommandEnd) -> list[str]:
         *denials.refused_hosts(
             network.refused_since(Path(facts.get("network") or folder / "network"), facts["refused"])
         ),
-        *denials.refused_paths(said, policy, facts["cwd"]),
+        *denials.refused_paths(said, policy, facts["cwd"], is_full=facts.get("is_full", False)),
         *denials.refused_network(said, policy, has_network=facts["has_network"]),
         *denials.quarantined(moved),
         *facts["lines"],
@@ -205,6 +205,7 @@ def _keep(held: Hold, policy: Policy) -> None:
         "folder": str(ground.folder),
         "cwd": held.spec.cwd,
         "has_network": held.tier.has_network,
+        "is_full": held.tier.number == probe.FULL,
         "lines": list(held.lines),
     }
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

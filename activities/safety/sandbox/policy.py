@@ -78,10 +78,15 @@ class Policy:
 
     def kind_at(self, path: str) -> Kind:
         """What may be done at a path."""
-        found = Kind.READ
+        place = self.place_at(path)
+        return place.kind if place else Kind.READ
+
+    def place_at(self, path: str) -> Place | None:
+        """The place that a path is at or below, the deepest of the list."""
+        found = None
         for place in self.places:
             if path == place.path or path.startswith(place.path.rstrip("/") + "/"):
-                found = place.kind
+                found = place
         return found
 
 

@@ -1,6 +1,7 @@
 """What was refused is told with its path or host and the setting that allows it."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -51,6 +52,23 @@ def test_what_the_settings_open_and_is_not_there_is_told_as_that() -> None:
 
 def test_a_hidden_path_names_both_settings() -> None:
     assert "allowRead" in told("touch: cannot touch '~/notes': Read-only file system")
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_hidden_path_that_is_not_seen_is_told_and_not_whether_it_is_there(tmp_path: Path, *, there: bool) -> None:
+    if there:
+        (tmp_path / "notes").touch()
+    policy = replace(POLICY, places=(Place(str(tmp_path), Kind.HIDDEN),))
+    output = f"cat: {tmp_path}/notes: No such file or directory".encode()
+    (line,) = refused_paths(output, policy, "/")
+    assert line.startswith(f"[sandbox denial: {tmp_path}/notes is hidden from commands, if it is there.")
+    assert refused_paths(output, policy, "/", is_full=False) == []
+
+
+def test_a_file_of_the_machines_tmp_is_told_to_be_elsewhere() -> None:
+    said = told("bash: line 1: /tmp/other/x: No such file or directory")
+    assert said.startswith("[sandbox: /tmp is the session's own here; what the machine has at /tmp/other/x")
+    assert told("cat: x: No such file or directory\ncat: /home/dev/p/y: No such file or directory") == ""
 
 
 @pytest.mark.parametrize("path", [".git/hooks/x", ".perdure/settings.json"])
