@@ -41,7 +41,7 @@ TABLE: dict[str, tuple[Open, int, str]] = {
     "no text": (scene(reply()), 1, "empty_answer"),
     "turn limit": (scene(fallback=reply(bash("true")), words=(*BYPASS, "--max-turns", "2")), 4, "max_turns"),
     "budget": (scene(fallback=reply(bash("true")), words=(*BYPASS, "--max-budget-usd", "0.0001")), 6, "max_budget"),
-    "refused last": (scene(reply(bash("true")), "I was not allowed to."), 3, "permission_denied"),
+    "refused last": (scene(reply(bash("touch made")), "I was not allowed to."), 3, "permission_denied"),
     "no server": (scene("never", keys={"TEMPORAL_ADDRESS": "127.0.0.1:1"}), 5, "EngineUnreachable"),
 }
 
