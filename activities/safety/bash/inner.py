@@ -169,7 +169,9 @@ def _git(_: SimpleCommand, values: list[str]) -> Iterator[Inner]:
 
 
 def _sed(_: SimpleCommand, values: list[str]) -> Iterator[Inner]:
-    for value in values[1:]:
+    for one in values[1:]:
+        # Without blanks around its lines: a search that may begin at each of them takes too long on a text of blanks.
+        value = "\n".join(line.strip() for line in one.split("\n") if line.strip())
         for found in re.finditer(r"(?:^|[;\n{])\s*(?:\d+|\$|/[^/]*/)?(?:,(?:\d+|\$|/[^/]*/))?\s*e\s+([^\n]+)", value):
             yield Inner(found[1], reach=Reach.DECODED)
         for found in re.finditer(r"s([^\w\s\\])((?:\\.|(?!\1)[^\\])*)\1((?:\\.|(?!\1)[^\\])*)\1[gpiIm0-9]*e", value):
@@ -178,7 +180,7 @@ def _sed(_: SimpleCommand, values: list[str]) -> Iterator[Inner]:
 
 def _vim(_: SimpleCommand, values: list[str]) -> Iterator[Inner]:
     for value in values[1:]:
-        for found in re.finditer(r":?\s*(?:sil\w*\s+)?(?:!|r!|read !|system\(['\"]?|term\w*\s)([^|\n]+)", value):
+        for found in re.finditer(r"(?:!|r!|read !|system\(['\"]?|term\w{0,20}\s)([^|\n]+)", value):
             yield Inner(found[1].rstrip("')\""), reach=Reach.DECODED)
 
 

@@ -12,7 +12,7 @@ _RUNS_SYSTEM = re.compile(
     re.IGNORECASE,
 )
 _LITERALS = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|`([^`]*)`|%x[({\[]([^)}\]]*)|qx[({/]([^)}/]*)""")
-_UNQUOTED = re.compile(r"(?m)(?:\b(?:exec|spawn|system|shell)\s+|^\s*!|^\t@?|:;\s*)([/\w][^\n;'\"`)\]]*)")
+_UNQUOTED = re.compile(r"(?m)(?:\b(?:exec|spawn|system|shell)\s+|^[ \t]*!|^\t@?|:;\s*)([/\w][^\n;'\"`)\]]*)")
 """Commands that stand in a program without quotes: Tcl, expect, ed, make."""
 
 PROGRAM_FLAGS = {

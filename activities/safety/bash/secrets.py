@@ -103,22 +103,33 @@ def _secret_of(act: Act, *, for_egress: bool = False) -> str:
             return value
     if act.name in NETWORK or is_shell(act.name) or act.name in INTERPRETERS:
         return next(
-            (
-                found[0]
-                for one in dict.fromkeys(act.arguments)
-                if (found := _MENTIONED.search(one)) and one not in skipped
-            ),
+            (found for one in dict.fromkeys(act.arguments) if (found := _mentioned(one)) and one not in skipped),
             "",
         )
     return ""
 
 
 _MENTIONED = re.compile(
-    r"(?<![\w.-])(?:~|\.{1,2}|/[\w./-]*|[\w-]+)?/?(?:\.env(?:\.(?!example\b)\w+)?|\.ssh/\w+|id_rsa|id_ed25519"
+    r"(?:\.env(?:\.(?!example\b)\w+)?|\.ssh/\w+|id_rsa|id_ed25519"
     r"|\.netrc|\.npmrc|\.aws/\w+"
-    r"|\.git-credentials|\.pgpass|\.kube/config|\.gnupg/\w*|\.docker/config\.json)(?![\w-])|/etc/shadow"
-    r"|/proc/\w+/environ"
+    r"|\.git-credentials|\.pgpass|\.kube/config|\.gnupg/\w*|\.docker/config\.json)(?![\w-])|(?P<whole>/etc/shadow"
+    r"|/proc/\w+/environ)"
 )
+_IN_FRONT = re.compile(r"(?<![\w.-])(?:~|\.{1,2}|/[\w./-]*+|[\w-]++)?/?\Z")
+_LONGEST = 500
+
+
+def _mentioned(text: str) -> str:
+    """The first secret place that a text names, with the folders in front of it."""
+    at = 0
+    while found := _MENTIONED.search(text, at):
+        if found["whole"]:
+            return found[0]
+        # Looked at from the name backwards: a search for any folders first takes too long on a text of slashes.
+        if front := _IN_FRONT.search(text[max(found.start() - _LONGEST, 0) : found.start()]):
+            return front[0] + found[0]
+        at = found.start() + 1
+    return ""
 
 
 _TEXT_FIRST = named("grep egrep fgrep rg fd fdfind sed gsed awk gawk mawk nawk jq tr ggrep")

@@ -47,14 +47,14 @@ _MODE = r"""\s*,\s*(?:mode\s*=\s*)?(?:['"](?=[^'"]*[wax+>])[wax+rbt>]+['"]|O_WRO
 _OPENED = re.compile(
     r"open\w{0,20}\(?[^)]{0,100}?['\"]([^'\"]+)['\"]" + _MODE + r"|"
     r"open\b[^'\"]{0,60}['\"]\+?>{1,2}\s*(?:['\"]\s*,\s*['\"])?([^'\"]+)['\"]|"
-    r"(?:write\w*|append\w*|unlink\w*|remove\w*|rename\w*|rm\w*|chmod\w*|truncate|copy\w*|move|symlink\w*|link\w*|touch"
-    r"|mkdir\w*|delete\w*|\w*put_contents|File\.new|replace)\s{0,9}\(?[^)'\"]{0,100}['\"]([^'\"]+)['\"]",
+    r"(?:(?:write|append|unlink|remove|rename|rm|chmod|copy|symlink|link|mkdir|delete)\w{0,30}+|truncate|move|touch"
+    r"|put_contents|File\.new|replace)\s{0,9}+\(?+[^)'\"]{0,100}+['\"]([^'\"]+)['\"]",
     re.IGNORECASE,
 )
 _NAMED = re.compile(r"(?:Path|open)\s{0,9}\(\s{0,9}['\"]([^'\"]+)['\"]")
 CHANGES = re.compile(
     r"write|append|unlink|remove|rename|chmod|chown|\brm|truncate|\bcopy|\bmove|symlink|\blink\(|touch|mkdir|put_contents"
-    r"|dump\s*\(|delete|(?<![-=])>|\bprintf?\s+\w+\s*[\"'(]" + "|" + _MODE,
+    r"|dump\s*\(|delete|(?<![-=])>|\bprintf?\s+\w+\s*[\"'(]" + "|" + _MODE.removeprefix(r"\s*"),
     re.IGNORECASE,
 )
 """What a program that changes files says."""
