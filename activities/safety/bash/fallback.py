@@ -1,9 +1,10 @@
 """The lexer's reading: tokens to raw commands, flat, for what the grammar cannot take."""
 
 from activities.safety.bash.lexer import Kind, Lexer, Token
-from activities.safety.bash.raw import Raw, RawRedirection, Reading
+from activities.safety.bash.raw import OVERRUN, Raw, RawRedirection, Reading
 from workflows.contracts.commands import Place
 
+_DEEPEST = 60
 _LOOPS = {"while", "until", "select", "case", "function", "coproc"}
 
 
@@ -108,6 +109,9 @@ class _Reader:
         if sign == "(":
             self.count += 1
             self.scope.append(self.count)
+            if len(self.scope) > _DEEPEST:
+                self.reading.features.add(OVERRUN)
+                self.scope.clear()
         elif sign == ")" and self.scope:
             self.scope.pop()
         self._next_pipeline()

@@ -16,6 +16,8 @@ _NEITHER_BLANK_NOR_LINE = re.compile(r"[^\n]")
 _REDIRECTS = {"file_redirect", "herestring_redirect", "heredoc_redirect"}
 _CONTROLS = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _SHORT = 1_000
+_PIECE, _MOST_READS = 4_096, 300
+"""The parser goes back to the start of a word again and again where it is unsure, and asks for a piece each time."""
 _DEEPEST = 60
 
 
@@ -49,19 +51,24 @@ def read_tree(text: str, heredocs: list[Heredoc]) -> Reading:
 
 
 def _parsed(source: bytes) -> Tree | None:
-    """The tree; nothing where mending a long broken text, or one with control characters, would take too long."""
+    """The tree; nothing where mending a long broken text, going back in it or its control characters take too long."""
     if _CONTROLS.search(source):
         return None
-    if len(source) < _SHORT:
-        return Parser(_LANGUAGE).parse(source)
+    reads = 0
 
     def piece(at: int, _: object) -> bytes | None:
-        return source[at : at + 4096] or None
+        nonlocal reads
+        reads += 1
+        return (source[at : at + _PIECE] or None) if reads <= _MOST_READS else None
+
+    def stops(_: int, has_error: bool) -> bool:  # noqa: FBT001 - as the parser calls it
+        return reads > _MOST_READS or (has_error and len(source) >= _SHORT)
 
     try:
-        return Parser(_LANGUAGE).parse(piece, progress_callback=lambda _, has_error: has_error)
+        tree = Parser(_LANGUAGE).parse(piece, progress_callback=stops)
     except ValueError:
         return None
+    return tree if reads <= _MOST_READS else None
 
 
 def _without(text: str, heredocs: list[Heredoc]) -> str:

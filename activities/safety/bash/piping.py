@@ -17,9 +17,11 @@ from workflows.contracts.commands import UNKNOWN, Place, Reach, SimpleCommand, W
 _TAKES_TEXT = {"at", "batch", "crontab", "source", ".", "eval", "ssh"} | STARTS_SHELL
 _MATCHED = ("rm", "dd", "chmod", "chown", "find", "mv", "shred", "sh", "bash", "reboot", "shutdown", "kill", "sudo")
 """Programs that a command word which is a pattern may mean, the worst first."""
-_TIMES = re.compile(r"(?m)^\s*(?:@\w+|(?:[\d*/,-]+\s+){4}[\d*/,\w-]+)\s+")
+_TIMES = re.compile(r"(?m)^[ \t]*(?:@\w+|(?:[\d*/,-]+\s+){4}[\d*/,\w-]+)\s+")
 """When a line of a crontab is run."""
 _FLAGS = re.compile(r"-[A-Za-z]+")
+_LONGEST = 100
+"""Characters of a pattern for a program's name."""
 
 
 class Level(Protocol):
@@ -135,7 +137,8 @@ def as_matched(command: SimpleCommand) -> list[tuple[Word, ...]]:
     if not command.words or not command.words[0].has_glob:
         return []
     pattern = command.words[0].value.rsplit("/", 1)[-1]
-    hits = [name for name in _MATCHED if fnmatchcase(name, pattern)]
+    # A pattern of that length is made to hide something, or to take long.
+    hits = [name for name in _MATCHED if len(pattern) > _LONGEST or fnmatchcase(name, pattern)]
     return [(literal(name), *command.words[1:]) for name in hits[:4]]
 
 

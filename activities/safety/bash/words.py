@@ -317,7 +317,8 @@ class _Pieces:
             self.may_split = self.may_split or not is_quoted
             return
         self.decoder.text(rest)
-        if value is not None and (made := changed(value, rest)) is not None:
+        is_known = value is not None and self.decoder.work.spend(min(len(value), 500))
+        if value is not None and is_known and (made := changed(value, rest)) is not None:
             self._known(made, is_quoted=is_quoted)
         else:
             self._unknown(is_quoted=is_quoted)
