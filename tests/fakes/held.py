@@ -3,9 +3,13 @@
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 
-from workflows.contracts.sandbox import SandboxSettings
+from workflows.contracts.sandbox import FilesystemRules, SandboxSettings
+
+PROJECT = (str(Path(__file__).resolve().parents[2]), sys.prefix, sys.base_prefix)
+"""What a command needs to run the project's own program, wherever that lies: the sandbox hides /tmp, for one."""
 
 BARE = "TESTS_WITHOUT_SANDBOX"
 """Why commands of tests that are not about the sandbox run without one; each result would carry a line otherwise."""
@@ -30,7 +34,7 @@ def missing(tier: int) -> str:
 
 def usual() -> SandboxSettings:
     """The sandbox of a session in tests: the default one, or none where the full one does not work."""
-    return SandboxSettings(enabled=not os.environ.get(BARE))
+    return SandboxSettings(enabled=not os.environ.get(BARE), filesystem=FilesystemRules(allow_read=PROJECT))
 
 
 def write_settings(user: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.command_line import PROGRAM, SCRUBBED, Cli, bash
+from tests.fakes.held import PROJECT
 from tests.fakes.stranger import home_for
 from worker.engine_state import read_state
 from worker.model_keys import recall, remember
@@ -70,7 +71,12 @@ def test_five_ways_to_approve_its_own_question_are_refused_and_each_is_in_the_au
     approval = cli.await_question(asker)
     attempts = _attempts(cli, approval, asker)
     tries = cli.scenario(replies=[*(bash(command) for command in attempts), "I give up."])
-    ended = cli("run", "--model", tries, "--allowed-tools", "Bash", "--session-id", agent, *flags, *STREAM, "go")
+    # Wherever the project lies: its program shall be tried in the sandbox, too.
+    (tmp_path / ".perdure").mkdir()
+    seen = {"sandbox": {"filesystem": {"allowRead": list(PROJECT)}}}
+    (tmp_path / ".perdure" / "settings.json").write_text(json.dumps(seen))
+    words = ("--allowed-tools", "Bash", "--session-id", agent, "--trust")
+    ended = cli("run", "--model", tries, *words, *flags, *STREAM, "go")
     assert ended.returncode == 3, ended.stderr
     steps = [json.loads(line) for line in cli("audit", agent, "--json").stdout.splitlines()]
     calls = [step for step in steps if step.get("kind") == "call"]

@@ -1,9 +1,9 @@
 """A cell: a session whose commands run in one tier, with things outside that they must not reach."""
 
 import os
-import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -15,11 +15,10 @@ from activities.safety.sandbox import network
 from activities.tools.bash import Bash
 from activities.world import World
 from tests.fakes.world import SESSION, make_call, make_world, text_of, use
-from workflows.contracts.sandbox import SandboxSettings
+from workflows.contracts.sandbox import FilesystemRules, SandboxSettings
 from workflows.contracts.settings import SessionSettings
 from workflows.contracts.tools import ToolOutcome
 
-ROOT = Path(__file__).parents[4]
 SECRET, OF_PERSON = "a-secret-of-the-person", "of the person alone"
 
 
@@ -57,10 +56,8 @@ def cell(tier: int) -> Iterator[Cell]:
         folder = Path(
             stack.enter_context(tempfile.TemporaryDirectory(prefix="pd-", ignore_cleanup_errors=True))
         ).resolve()
-        (ROOT / ".pytest_cache").mkdir(exist_ok=True)
-        outside = Path(tempfile.mkdtemp(prefix="outside-", dir=ROOT / ".pytest_cache"))
-        stack.callback(shutil.rmtree, outside, ignore_errors=True)
-        workspace, user = folder / "work", folder / "user"
+        workspace, user, outside = (folder / name for name in ("work", "user", "outside"))
+        outside.mkdir()
         (user / ".ssh").mkdir(parents=True)
         (user / ".ssh" / "id").write_text(OF_PERSON)
         (outside / "kept").write_text("kept\n")
@@ -71,7 +68,9 @@ def cell(tier: int) -> Iterator[Cell]:
         variables = {"OUT": str(outside), "PERDURE_HOME": str(world.home.root)}
         world = replace(world, environment={"PATH": os.environ["PATH"], "HOME": str(user)}, start_runner=start)
         stack.callback(network.end, world.home.journal / SESSION / "sandbox" / "network")
-        yield Cell(tier, world, workspace, outside, variables, SandboxSettings(tier=tier))
+        # The interpreter too: where the project lies, nobody knows.
+        seen = FilesystemRules(allow_read=(str(outside), sys.prefix, sys.base_prefix))
+        yield Cell(tier, world, workspace, outside, variables, SandboxSettings(tier=tier, filesystem=seen))
 
 
 @contextmanager
