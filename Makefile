@@ -11,6 +11,11 @@ TOGETHER := $(MAKE) --no-print-directory -k -j2 $(if $(filter output-sync,$(.FEA
 COMPILE := $(BIN)/uv pip compile -q pyproject.toml --group dev --universal --python-version 3.11 \
 	--no-annotate --no-header --generate-hashes --only-binary :all: -o requirements.lock
 
+# Tests by their marks, side by side; what fails so is tried once more alone, and both are told.
+tested = $(BIN)/pytest -q -m $(1) -n $(JOBS) --dist loadfile $(2) || { \
+	echo "some failed while others ran beside them; those once more, one by one:"; \
+	$(BIN)/pytest -q -m $(1) --last-failed --last-failed-no-failures none -rA $(2); }
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test check fix bench corpora soak map lock clean \
 	check-format check-lint check-types check-imports check-tests
@@ -37,9 +42,7 @@ demo: setup ## a real session on the rehearsal model: killed half-way, finished,
 	@$(BIN)/perdure demo
 
 test: setup ## all tests but the long ones; what fails beside others is tried once more alone, and told
-	@$(BIN)/pytest -q -m 'not soak and not bench' -n $(JOBS) --dist loadfile || { \
-		echo "test: some failed while others ran beside them; those once more, one by one:"; \
-		$(BIN)/pytest -q -m 'not soak and not bench' --last-failed --last-failed-no-failures none -rA; }
+	@$(call tested,'not soak and not bench')
 
 check: setup ## format, lint, types, imports and the fast tests, in under a minute
 	@$(TOGETHER) check-types check-tests check-format check-lint check-imports
@@ -57,8 +60,7 @@ check-imports:
 	@out=$$($(BIN)/lint-imports --no-logo 2>&1) && echo "imports  ok" || { echo "$$out"; echo "imports  failed"; exit 1; }
 
 check-tests: # the folders left out hold journeys only: nothing of them need be loaded
-	@$(BIN)/pytest -q -m 'not journey and not soak and not bench' -n $(JOBS) --dist loadfile \
-		--ignore=tests/journeys --ignore=tests/cases --ignore=tests/bench
+	@$(call tested,'not journey and not soak and not bench',--ignore=tests/journeys --ignore=tests/cases --ignore=tests/bench)
 
 fix: setup ## repair what a machine can
 	@$(BIN)/ruff check --quiet --fix . ; $(BIN)/ruff format --quiet .

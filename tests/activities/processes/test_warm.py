@@ -15,6 +15,7 @@ from activities.processes.attach import run_command, start
 from activities.processes.command import EndKind
 from activities.processes.warm import WarmStart
 from tests.activities.processes.place import Place, until
+from tests.fakes.waiting import eventually
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 
@@ -24,6 +25,8 @@ ROOT = Path(__file__).parents[3]
 @pytest.fixture
 def warm() -> Iterator[WarmStart]:
     with WarmStart() as it:
+        # A process that has just begun its program has no arguments yet for those who look.
+        eventually(helpers, 10, "the helper is there")
         yield it
 
 
@@ -72,7 +75,7 @@ async def test_a_folder_that_cannot_be_used_is_told_and_spoils_nothing(place: Pl
         await run_command(place.folder, place.spec("exit 3"), starter=warm)
     (place.folder / "output").rmdir()
     assert (await run_command(place.folder, place.spec("exit 3"), starter=warm)).exit_code == 3
-    assert len(helpers()) == 1
+    eventually(lambda: len(helpers()) == 1, 10, "there is one helper")
 
 
 async def test_the_helper_ends_with_its_worker() -> None:
