@@ -5,8 +5,6 @@ from collections.abc import Callable, Iterator
 Family = Callable[[int], str]
 """A text of at most so many characters."""
 
-SIZES = (1_000, 5_000, 10_000)
-
 
 def _over(piece: str, before: str = "", after: str = "") -> Family:
     """One piece over and over, with something around."""
@@ -40,6 +38,22 @@ def _nested(opens: str, closes: str, middle: str = "rm a", most: int = 9_999) ->
         return ";".join([one] * max((size + 1) // (len(one) + 1), 1))
 
     return made
+
+
+def _halves(one: str, other: str, before: str, between: str, most: int = 9_999, after: str = "") -> Family:
+    """Two pieces, each over and over."""
+
+    def made(size: int) -> str:
+        left = size - len(before) - len(between) - len(after)
+        first = min(left // 2, most)
+        return before + one * (first // len(one)) + between + other * ((left - first) // len(other)) + after
+
+    return made
+
+
+def _symbols(size: int) -> str:
+    """A program of sed that begins again and again, each time with another delimiter."""
+    return "sed '" + "".join(f"s{chr(0x2190 + number)}" for number in range((size - 6) // 2)) + "'"
 
 
 def _quoted_shells(size: int) -> str:
@@ -209,6 +223,28 @@ FAMILIES: dict[str, Family] = {
     "base64": _over("cm0gLXJmIC8K"),
     "base64 into a shell": _over("cm0gYTsg", "echo ", "| base64 -d | sh"),
     "json": _over('{"a": [1, "b"]}, ', "echo '", "'"),
+    "slashes in a program": _over("/", "python -c '", "'"),
+    "verbs in a program": _over("write", "python -c '", "'"),
+    "verbs of a removal in a program": _over("rm", "node -e '", "'"),
+    "empty lines in a program of sed": _over("\n", "sed '", "'"),
+    "empty lines in a program of vim": _over("\n", "vim -c '", "'"),
+    "empty lines in a program": _over("\n", "ruby -e '", "'"),
+    "empty lines in a crontab": _over("\n", "crontab - <<'A'\n", "A\n"),
+    "delimiters in a program of sed": _over("/", "echo a | sed 's", "' | sh"),
+    "delimiters that differ in a program of sed": _symbols,
+    "a pattern for a name": _over("["),
+    "words with signs": _over("@a"),
+    "groups that never end": _over("%("),
+    "groups in a text that is run": _over("%(", "bash -c '", "'"),
+    "a fat group redirected": _halves("rm a;", ">a ", "{ ", " } "),
+    "an array and substitutions": _halves("a ", "$(b)", "x=(", ") "),
+    "a fat text through a pipe": _halves("a", "| rev ", "echo ", " "),
+    "a fat text in many places": _halves("a", "{}", "echo ", " | xargs -I{} b "),
+    "a fat value trimmed": _halves("a", "${x%a*b*c*}", "x=", "; echo ", 400),
+    "a fat value swapped": _halves("a", "${x//a/$x}", "x=", "; echo "),
+    "quotes behind braces": _over("''", "echo " + "{" * 20),
+    "redirections behind a number": _over(">a ", "echo 1 "),
+    "loops over much": _halves("a ", "rm $i;", "for i in ", "; do ", after=" done"),
     "a mixture": _over("for i in 1 2; do cat $i; done; echo \"$(pwd)\" | grep 'a b' > c; sudo rm $x;"),
 }
 """By what makes them hard."""

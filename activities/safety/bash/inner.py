@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 
-from activities.safety.bash.interpreted import PROGRAM_FLAGS, Inner, program, strings_of
+from activities.safety.bash.interpreted import PROGRAM_FLAGS, Inner, program, replacements_run, strings_of
 from activities.safety.bash.names import AWKS, family, is_shell, named
 from activities.safety.bash.options import parse_front
 from workflows.contracts.commands import UNKNOWN, Reach, SimpleCommand, Word
@@ -174,8 +174,8 @@ def _sed(_: SimpleCommand, values: list[str]) -> Iterator[Inner]:
         value = "\n".join(line.strip() for line in one.split("\n") if line.strip())
         for found in re.finditer(r"(?:^|[;\n{])\s*(?:\d+|\$|/[^/]*/)?(?:,(?:\d+|\$|/[^/]*/))?\s*e\s+([^\n]+)", value):
             yield Inner(found[1], reach=Reach.DECODED)
-        for found in re.finditer(r"s([^\w\s\\])((?:\\.|(?!\1)[^\\])*)\1((?:\\.|(?!\1)[^\\])*)\1[gpiIm0-9]*e", value):
-            yield Inner(re.sub(r"\\(.)", r"\1", found[3]), reach=Reach.DECODED)
+        for made in replacements_run(value):
+            yield Inner(made, reach=Reach.DECODED)
 
 
 def _vim(_: SimpleCommand, values: list[str]) -> Iterator[Inner]:

@@ -88,3 +88,31 @@ def strings_of(program: str, *, is_quoted: bool = False) -> Iterator[Inner]:
         yield Inner(re.sub(r"\\(.)", r"\1", one), reach=Reach.DECODED)
     if len(literals) > 1:
         yield Inner(" ".join(one for one in literals if one), reach=Reach.DECODED)
+
+
+_REPLACES = re.compile(r"s([^\w\s\\])")
+_RUNS_IT = re.compile(r"[gpiIm0-9]*e")
+
+
+def replacements_run(program: str) -> Iterator[str]:
+    """What `s/…/command/e` of a sed program runs."""
+    at = 0
+    while found := _REPLACES.search(program, at):
+        at = found.start() + 1
+        first = _unescaped(program, found[1], found.end())
+        second = _unescaped(program, found[1], first + 1) if first >= 0 else -1
+        if second >= 0 and (flags := _RUNS_IT.match(program, second + 1)):
+            yield re.sub(r"\\(.)", r"\1", program[first + 1 : second])
+            at = flags.end()
+
+
+def _unescaped(program: str, sign: str, at: int) -> int:
+    """Where a sign stands next that no backslash escapes."""
+    while (end := program.find(sign, at)) >= 0:
+        begin = end
+        while begin and program[begin - 1] == "\\":
+            begin -= 1
+        if (end - begin) % 2 == 0:
+            break
+        at = end + 1
+    return end

@@ -4,6 +4,7 @@ It checks the grammar's reading (both must find the same words) and stands in fo
 """
 
 import re
+import sys
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
@@ -62,11 +63,13 @@ class Lexer(Scanner):
     is_begin: bool = True
     """Whether a command may begin here."""
     cases: int = 0
+    most: int = sys.maxsize
+    """Tokens of its own that it reads."""
 
     def read(self, *, until_parenthesis: bool = False) -> int:
         """Reads on; the place behind the last thing read."""
         text, size, opened = self.text, len(self.text), 0
-        while self.at < size:
+        while self.at < size and len(self.tokens) <= self.most:
             char = text[self.at]
             if char in " \t" or text.startswith("\\\n", self.at):
                 if self._bare_words():

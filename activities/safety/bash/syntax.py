@@ -40,13 +40,13 @@ def parse(text: str, known: Mapping[str, str] | None = None) -> Script:
 
 def read(text: str, *, is_short: bool) -> tuple[Reading, bool]:
     """The raw commands of a text, and whether the grammar's reading is trusted."""
-    lexer = Lexer(text)
+    most = MOST_TOKENS * max(len(text), LONGEST) // LONGEST
+    lexer = Lexer(text, most=most)
     try:
         lexer.read()
     except RecursionError:
         lexer.fails(TOO_DEEP)
     tokens = read_tokens(text, lexer)
-    most = MOST_TOKENS * max(len(text), LONGEST) // LONGEST
     if len(lexer.tokens) > most:
         tokens.problem = tokens.problem or f"it holds more than {most:,} words and signs"
         tokens.features.add(OVERRUN)

@@ -49,7 +49,7 @@ class Decoder:
         self.work.spend(WORD)
         if len(source) < _REMEMBERED and (bare := _bare(source)) is not None:
             return [bare]
-        self.work.spend(WORD + (source.count("{") * len(source) >> 5))
+        self.work.spend(WORD + (source.count("{") * len(source) >> 4))
         sources = expand(source, self._skip) if self.made < _MOST_MADE else [source]
         self.made += len(sources) - 1
         self.is_cut = self.is_cut or len(sources) >= MOST or self.made >= _MOST_MADE or source.count("{") > MOST_BRACES

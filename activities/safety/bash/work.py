@@ -3,7 +3,7 @@
 LONGEST = 10_000
 """Characters that are read by the grammar; of more only the lexer makes out commands."""
 
-MOST, MOST_TOKENS = 10_000, 3_000
+MOST, MOST_TOKENS = 8_000, 2_500
 """Units, and words and signs, for a text of that length; longer ones may take more in proportion."""
 
 COMMAND, WORD, PIECE, REDIRECTION, UPSTREAM, TOKEN, READING = 50, 2, 3, 4, 1, 1, 10
