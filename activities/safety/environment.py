@@ -19,6 +19,9 @@ _GIT_OBEYS = {
 _LEADING = ("GIT_CONFIG", "GIT_SSH", "GIT_EXTERNAL_DIFF", "GIT_PROXY_COMMAND", "GIT_EDITOR", "GIT_ASKPASS", "GIT_TRACE")
 """Variables by which git runs other programs, or writes."""
 
+_STARTS_SHELL = {"BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "PS4", "PROMPT_COMMAND"}
+"""Variables by which bash runs or reads otherwise than its command says; so do functions handed down."""
+
 
 def reading_only() -> dict[str, str]:
     """What git is told where a command runs unasked because it only reads (corpora README §1)."""
@@ -34,8 +37,13 @@ def reading_only() -> dict[str, str]:
 def command_environment(call: Call) -> dict[str, str]:
     """The environment kept for the session when it was started here, else the worker's."""
     kept = kept_environment(call.world.home, call.session)
-    environment = (without_keys(call.world.environment) if kept is None else kept) | _CALM
+    given = without_keys(call.world.environment) if kept is None else kept
+    environment = {name: text for name, text in given.items() if not _changes_shell(name)} | _CALM
     if not call.is_proved:
         return environment
     led = {name: text for name, text in environment.items() if not name.startswith(_LEADING)}
     return led | reading_only()
+
+
+def _changes_shell(name: str) -> bool:
+    return name in _STARTS_SHELL or name.startswith("BASH_FUNC_")

@@ -62,6 +62,8 @@ def _all(of: "Callable[[Iterable[bytes], Setting], Iterator[tuple[str, bool]]]",
             for told, is_read in of(lines, setting):
                 print(told)
                 bad += not is_read
+    except BrokenPipeError:
+        raise  # nobody reads on: that is no fault of the file
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror or error}.") from error
     if bad:

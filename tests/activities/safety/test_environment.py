@@ -1,5 +1,7 @@
 """A command gets the person's environment, without the agent's own keys, and calm."""
 
+import os
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -53,9 +55,35 @@ def test_no_program_waits_for_a_terminal(tmp_path: Path) -> None:
     assert (seen["PAGER"], seen["GIT_TERMINAL_PROMPT"], seen["TERM"]) == ("cat", "0", "dumb")
 
 
+@pytest.mark.parametrize(
+    "name", ["BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "PS4", "PROMPT_COMMAND", "BASH_FUNC_ls%%", "BASH_FUNC_git%%"]
+)
+def test_nothing_makes_bash_run_more_than_its_command_says(tmp_path: Path, name: str) -> None:
+    call = call_in(tmp_path, **{name: "() { touch found; }"})
+    assert name not in command_environment(call)
+    keep_environment(call.world.home, SESSION, {name: "() { touch found; }"})
+    assert name not in command_environment(call)
+
+
+def test_no_function_of_the_persons_shell_stands_for_a_command(tmp_path: Path) -> None:
+    start = tmp_path / "start"
+    start.write_text("echo started\n")
+    given = {"PATH": os.environ["PATH"], "BASH_ENV": str(start), "BASH_FUNC_true%%": "() { echo function; }"}
+    before = subprocess.run(["bash", "-c", "true"], env=given, capture_output=True, text=True, timeout=10, check=True)
+    seen = command_environment(call_in(tmp_path, **given))
+    after = subprocess.run(["bash", "-c", "true"], env=seen, capture_output=True, text=True, timeout=10, check=True)
+    assert (before.stdout, after.stdout) == ("started\nfunction\n", "")
+
+
 def test_where_a_command_only_reads_git_runs_no_program_of_anybodys(tmp_path: Path) -> None:
     call = call_in(
-        tmp_path, GIT_CONFIG_COUNT="1", GIT_CONFIG_KEY_0="core.pager", GIT_SSH_COMMAND="sh x", GIT_TRACE="/f"
+        tmp_path,
+        GIT_CONFIG_COUNT="1",
+        GIT_CONFIG_KEY_0="core.pager",
+        GIT_SSH_COMMAND="sh x",
+        GIT_TRACE="/f",
+        GIT_EXTERNAL_DIFF="sh x",
+        GIT_CONFIG_GLOBAL="/f",
     )
     assert command_environment(call)["GIT_SSH_COMMAND"] == "sh x"
     seen = command_environment(replace(call, is_proved=True))
@@ -63,4 +91,4 @@ def test_where_a_command_only_reads_git_runs_no_program_of_anybodys(tmp_path: Pa
     assert told["core.hooksPath"] == "/dev/null"
     assert told["safe.bareRepository"] == "explicit"
     assert seen["GIT_OPTIONAL_LOCKS"] == "0"
-    assert not {"GIT_SSH_COMMAND", "GIT_TRACE"} & seen.keys()
+    assert not {"GIT_SSH_COMMAND", "GIT_TRACE", "GIT_EXTERNAL_DIFF", "GIT_CONFIG_GLOBAL"} & seen.keys()

@@ -129,3 +129,17 @@ def test_neither_temporal_nor_the_sdk_is_imported_on_the_way(cli: Cli) -> None:
             capture_output=True, check=True, cwd=cli.folder, env=environment(cli.home.root, **cli.more), timeout=60,
         )  # fmt: skip
         assert ended.stdout.splitlines()[-1] == "[] 0"
+
+
+def test_a_judging_whose_reader_went_away_ends_quietly(cli: Cli) -> None:
+    file = cli.folder / "many.jsonl"
+    file.write_text(
+        "".join(json.dumps({"id": str(number), "command": f"rm {number}"}) + "\n" for number in range(3000))
+    )
+    with cli.start("permissions", "check", "--jsonl", str(file)) as judging:
+        assert judging.stdout is not None
+        assert judging.stderr is not None
+        assert '"id": "0"' in judging.stdout.readline()
+        judging.stdout.close()
+        told = judging.stderr.read()
+        assert (judging.wait(timeout=60), told) in {(1, ""), (141, "")}
