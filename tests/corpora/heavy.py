@@ -146,6 +146,7 @@ FAMILIES: dict[str, Family] = {
     "an open program of sed": _over("s/a\\", "sed '", "'"),
     "a pipe of cats": _over("| cat ", "echo a "),
     "a pipe of everything": _over("| rm a ", "echo a "),
+    "a pipe of programs": _over("awk '{system(\"rm a\")}' | ", "", "cat"),
     "a pipe into a shell": _over("| rev ", "echo 'a rm' ", "| sh"),
     "pipes into shells": _over("echo rm a | sh;"),
     "pipes into xargs": _over("echo a | xargs rm;"),

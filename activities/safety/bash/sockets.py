@@ -148,7 +148,14 @@ def _has_decoder(act: Act) -> bool:
     ) and not (act.command.words and act.name in {"echo", "printf"})
 
 
-def _decodes(act: Act) -> bool:  # noqa: PLR0911 - one case a program
+def _decodes(act: Act) -> bool:
+    """Whether it decodes or unpacks; asked of each command for each that reads from it."""
+    if act.decodes is None:
+        act.decodes = _is_decoder(act)
+    return act.decodes
+
+
+def _is_decoder(act: Act) -> bool:  # noqa: PLR0911 - one case a program
     name, given = act.name, act.arguments
     letters = "".join(one[1:] for one in given if re.fullmatch(r"-[A-Za-z]+", one))
     match name:

@@ -26,6 +26,7 @@ class Act:
         self.name = family(command.name.lower().removesuffix(".exe"))
         self.values = [word.value for word in command.words]
         self.written: list[str] | None = None
+        self.decodes: bool | None = None
         self.known: dict[str, tuple[str, ...]] = {}
 
     @property
