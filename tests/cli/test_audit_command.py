@@ -1,6 +1,7 @@
 """Tests of perdure audit, as a person calls it: text, JSON, exit codes, damage, exports."""
 
 import asyncio
+import hashlib
 import json
 import os
 import re
@@ -17,6 +18,9 @@ from activities.transcript import Transcript
 from tests.fakes.recorded import SESSION, Recorded, full_session
 
 pytestmark = pytest.mark.journey  # each starts a process or two
+
+OLD = hashlib.sha256(b"SECRET old file").hexdigest()[:12]
+"""The file before its change, as `full_session` has it."""
 
 PROGRAM = "import sys; from cli.app import main; sys.exit(main())"
 
@@ -70,7 +74,7 @@ def test_text_tells_denials_first_and_each_step_with_what_the_crash_did(kept: tu
         "allow by person key, answered by ada (signature valid)",
         "a crash hit it: the command ran on and was found again",
         "deny by rule Bash(rm:*): never",
-        "write /w/a.py  bbbbbbbbbbbb → aaaaaaaaaaaa",
+        f"write /w/a.py  {OLD} → aaaaaaaaaaaa",
         "16 from cache, 32 to cache",
         "model-a, set aside",
         "2 calls whose usage is not known",
@@ -155,7 +159,7 @@ def test_an_export_is_audited_without_a_home(kept: tuple[Home, Recorded], tmp_pa
 @pytest.mark.parametrize(
     ("words", "code", "why"),
     [
-        (["unknown"], 1, "not known here"),
+        (["unknown"], 2, "not known here"),
         (["--verify"], 2, "Name one session, or an export"),
         (["recorded", "--from", "x"], 2, "Name one session, or an export"),
         (["No such id"], 2, "is no session's id"),

@@ -69,7 +69,7 @@ def test_a_dry_run_shows_a_diff_and_changes_nothing(cli: Cli) -> None:
     told = cli("rewind", session, "--to", "turn:1", "--dry-run")
     assert told.returncode == 0, told.stderr
     assert "-TWO\n+two\n" in told.stdout
-    assert "Not taken back: whatever 1 commands did" in told.stdout
+    assert "Not taken back: whatever 1 command did" in told.stdout
     assert (cli.folder / "notes.md").read_text() == "ONE\nTWO\nthree\n"
     assert len(cli.json("ls", "--json", "--all")) == len({one["id"] for one in cli.json("ls", "--json", "--all")})
 
