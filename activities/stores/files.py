@@ -86,12 +86,16 @@ def sync_data(descriptor: int) -> None:
         os.fdatasync(descriptor)
 
 
-def write_atomic(path: Path, data: bytes, mode: int = 0o600) -> None:
-    """Replace a file's content as a whole, lasting; whoever reads sees the old bytes or the new ones."""
+def write_atomic(path: Path, data: bytes, mode: int = 0o600, *, lasts: bool = True) -> None:
+    """Replace a file's content as a whole; whoever reads sees the old bytes or the new ones.
+
+    It outlives the machine's death unless it need not last: what only helps as long as this machine runs.
+    """
     try:
-        with _prepared(path, data, mode) as temporary:
+        with _prepared(path, data, mode, lasts=lasts) as temporary:
             temporary.rename(path)
-        sync_folder(path.parent)
+        if lasts:
+            sync_folder(path.parent)
     except OSError as error:
         raise explain_os_error(error, path) from error
 
@@ -110,15 +114,16 @@ def create_once(path: Path, data: bytes, mode: int = 0o600) -> bytes:
 
 
 @contextmanager
-def _prepared(path: Path, data: bytes, mode: int) -> Iterator[Path]:
-    """A synced file of that content beside `path`; gone at the end unless it was renamed."""
+def _prepared(path: Path, data: bytes, mode: int, *, lasts: bool = True) -> Iterator[Path]:
+    """A file of that content beside `path`, synced if it lasts; gone at the end unless it was renamed."""
     temporary = path.with_name(f".{path.name[:100]}.{secrets.token_hex(8)}.tmp")
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
         try:
             os.fchmod(descriptor, mode)
             write_whole(descriptor, data)
-            os.fsync(descriptor)
+            if lasts:
+                os.fsync(descriptor)
         finally:
             os.close(descriptor)
         yield temporary

@@ -209,7 +209,8 @@ def _keep(held: Hold, policy: Policy) -> None:
         "lines": list(held.lines),
     }
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    write_atomic(path, json.dumps(facts).encode("ascii"))
+    # A machine that dies takes the runner with it: then the outcome is unknown, and nothing here is asked for.
+    write_atomic(path, json.dumps(facts).encode("ascii"), lasts=False)
 
 
 def _kept(folder: Path) -> dict[str, Any]:  # Any: JSON of our own
