@@ -1,21 +1,19 @@
 """Edit: replace an exact piece of text in a file."""
 
-import asyncio
 from pathlib import Path
 
 from pydantic import Field, JsonValue
 
-from activities.safety.changes import Change, carry_out, check_seen, found_done, link_note, short_diff
-from activities.safety.paths import located, named, own_findings
+from activities.safety.changes import Change, check_seen, link_note, short_diff
+from activities.safety.changing import ChangesFile
 from activities.safety.replacements import Wanted, check_differs, replaced
 from activities.safety.secrets import put_back
 from activities.stores.regular_files import Version, read_version, shown, unusable
 from activities.stores.text_files import UTF8, decode, encode, unified
-from activities.tool import Call, Tool, ToolInput
+from activities.tool import Call, ToolInput
 from workflows.contracts.errors import ToolError
 from workflows.contracts.messages import Text
-from workflows.contracts.permissions import Finding
-from workflows.contracts.tools import Repeat, ToolOutcome
+from workflows.contracts.tools import ToolOutcome
 
 
 class Input(ToolInput):
@@ -25,7 +23,7 @@ class Input(ToolInput):
     replace_all: bool = Field(default=False, description="Replace every place where old_string stands.")
 
 
-class Edit(Tool[Input]):
+class Edit(ChangesFile[Input]):
     """Replace an exact piece of text in a file.
 
     - The file must have been read in this session and be unchanged since; otherwise the call is refused.
@@ -42,27 +40,17 @@ class Edit(Tool[Input]):
 
     name = "Edit"
     input = Input
-    edits_files = True
-    repeat = Repeat.CHECKED
-    timeout = 120
 
     def summary(self, given: Input) -> str:
         many = ", every place" if given.replace_all else ""
         lines = unified(given.old_string).count("\n") + 1, unified(given.new_string).count("\n") + 1
         return f"{shown(given.file_path)} ({lines[0]} → {lines[1]} lines{many})"
 
-    def paths(self, call: Call, given: Input) -> tuple[Path, ...]:
-        return (named(call, given.file_path),)
+    def file(self, given: Input) -> str:
+        return given.file_path
 
-    def findings(self, call: Call, given: Input) -> tuple[Finding, ...]:
-        return own_findings(call, self.paths(call, given))
-
-    async def run(self, call: Call, given: Input) -> ToolOutcome:
-        if (earlier := await found_done(call)) is not None:
-            return earlier
-        path = await asyncio.to_thread(located, call, given.file_path)
-        planned = await asyncio.to_thread(_plan, call, path, given)
-        return await carry_out(call, planned) if isinstance(planned, Change) else planned
+    def plan(self, call: Call, path: Path, given: Input) -> Change | ToolOutcome:
+        return _plan(call, path, given)
 
 
 def _plan(call: Call, path: Path, given: Input) -> Change | ToolOutcome:

@@ -1,21 +1,19 @@
 """MultiEdit: replace several exact pieces of text in one file, all of them or none."""
 
-import asyncio
 from pathlib import Path
 
 from pydantic import Field, JsonValue
 
-from activities.safety.changes import DIFF_CHARACTERS, Change, carry_out, check_seen, found_done, link_note
-from activities.safety.paths import located, named, own_findings
+from activities.safety.changes import DIFF_CHARACTERS, Change, check_seen, link_note
+from activities.safety.changing import ChangesFile
 from activities.safety.replacements import Made, Wanted, check_differs, replaced
 from activities.safety.secrets import put_back
 from activities.stores.regular_files import read_version, shown, unusable
 from activities.stores.text_files import UTF8, decode, encode
-from activities.tool import Call, Tool, ToolInput
+from activities.tool import Call, ToolInput
 from workflows.contracts.errors import ToolError
 from workflows.contracts.messages import Text
-from workflows.contracts.permissions import Finding
-from workflows.contracts.tools import Repeat, ToolOutcome
+from workflows.contracts.tools import ToolOutcome
 
 MOST_EDITS = 200
 
@@ -35,7 +33,7 @@ class Input(ToolInput):
     )
 
 
-class MultiEdit(Tool[Input]):
+class MultiEdit(ChangesFile[Input]):
     """Replace several exact pieces of text in one file: all of them, or none.
 
     - The rules of Edit hold for each: the file must have been read and be unchanged since, `old_string` must stand
@@ -48,26 +46,16 @@ class MultiEdit(Tool[Input]):
 
     name = "MultiEdit"
     input = Input
-    edits_files = True
-    repeat = Repeat.CHECKED
-    timeout = 120
     by_default = False
 
     def summary(self, given: Input) -> str:
         return f"{shown(given.file_path)} ({len(given.edits)} edits)"
 
-    def paths(self, call: Call, given: Input) -> tuple[Path, ...]:
-        return (named(call, given.file_path),)
+    def file(self, given: Input) -> str:
+        return given.file_path
 
-    def findings(self, call: Call, given: Input) -> tuple[Finding, ...]:
-        return own_findings(call, self.paths(call, given))
-
-    async def run(self, call: Call, given: Input) -> ToolOutcome:
-        if (earlier := await found_done(call)) is not None:
-            return earlier
-        path = await asyncio.to_thread(located, call, given.file_path)
-        planned = await asyncio.to_thread(_plan, call, path, given)
-        return await carry_out(call, planned) if isinstance(planned, Change) else planned
+    def plan(self, call: Call, path: Path, given: Input) -> Change | ToolOutcome:
+        return _plan(call, path, given)
 
 
 def _plan(call: Call, path: Path, given: Input) -> Change | ToolOutcome:

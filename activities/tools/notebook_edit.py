@@ -1,22 +1,19 @@
 """NotebookEdit: change, add or take away one cell of a notebook."""
 
-import asyncio
 from pathlib import Path
 from typing import Literal
 
 from pydantic import Field, JsonValue
 
-from activities.safety.changes import Change, carry_out, check_seen, found_done, link_note, short_diff
-from activities.safety.paths import located, named, own_findings
+from activities.safety.changes import Change, check_seen, link_note, short_diff
+from activities.safety.changing import ChangesFile
 from activities.safety.secrets import put_back
 from activities.stores.notebook_edits import CellEdit, Edited, edited
 from activities.stores.notebooks import NOTEBOOK_BYTES
 from activities.stores.regular_files import Version, read_version, shown, unusable
 from activities.stores.text_files import decode, encode
-from activities.tool import Call, Tool, ToolInput
+from activities.tool import Call, ToolInput
 from workflows.contracts.errors import ToolError
-from workflows.contracts.permissions import Finding
-from workflows.contracts.tools import Repeat, ToolOutcome
 
 _DONE = {"replace": "Changed", "insert": "Inserted", "delete": "Deleted"}
 
@@ -35,7 +32,7 @@ class Input(ToolInput):
     edit_mode: Literal["replace", "insert", "delete"] = Field(default="replace")
 
 
-class NotebookEdit(Tool[Input]):
+class NotebookEdit(ChangesFile[Input]):
     """Change one cell of a Jupyter notebook (.ipynb).
 
     - The notebook must have been read in this session and be unchanged since.
@@ -46,24 +43,15 @@ class NotebookEdit(Tool[Input]):
 
     name = "NotebookEdit"
     input = Input
-    edits_files = True
-    repeat = Repeat.CHECKED
-    timeout = 120
 
     def summary(self, given: Input) -> str:
         return f"{shown(given.notebook_path)} ({given.edit_mode} cell {given.cell_id or 'at the beginning'})"
 
-    def paths(self, call: Call, given: Input) -> tuple[Path, ...]:
-        return (named(call, given.notebook_path),)
+    def file(self, given: Input) -> str:
+        return given.notebook_path
 
-    def findings(self, call: Call, given: Input) -> tuple[Finding, ...]:
-        return own_findings(call, self.paths(call, given))
-
-    async def run(self, call: Call, given: Input) -> ToolOutcome:
-        if (earlier := await found_done(call)) is not None:
-            return earlier
-        path = await asyncio.to_thread(located, call, given.notebook_path)
-        return await carry_out(call, await asyncio.to_thread(_plan, call, path, given))
+    def plan(self, call: Call, path: Path, given: Input) -> Change:
+        return _plan(call, path, given)
 
 
 def _plan(call: Call, path: Path, given: Input) -> Change:

@@ -1,18 +1,15 @@
 """Write: put a whole text into a file."""
 
-import asyncio
 from pathlib import Path
 
 from pydantic import Field, JsonValue
 
-from activities.safety.changes import Change, carry_out, check_seen, found_done, link_note, short_diff
-from activities.safety.paths import located, named, own_findings
+from activities.safety.changes import Change, check_seen, link_note, short_diff
+from activities.safety.changing import ChangesFile
 from activities.safety.secrets import put_back
 from activities.stores.regular_files import Version, read_version, shown
 from activities.stores.text_files import UTF8, decode, encode, unified
-from activities.tool import Call, Tool, ToolInput
-from workflows.contracts.permissions import Finding
-from workflows.contracts.tools import Repeat, ToolOutcome
+from activities.tool import Call, ToolInput
 
 
 class Input(ToolInput):
@@ -20,7 +17,7 @@ class Input(ToolInput):
     content: str = Field(description="The whole new text of the file. Nothing of the old text is kept.")
 
 
-class Write(Tool[Input]):
+class Write(ChangesFile[Input]):
     """Create a text file, or replace everything in one.
 
     - A file that exists must have been read in this session and be unchanged since; otherwise the call is refused.
@@ -34,24 +31,15 @@ class Write(Tool[Input]):
 
     name = "Write"
     input = Input
-    edits_files = True
-    repeat = Repeat.CHECKED
-    timeout = 120
 
     def summary(self, given: Input) -> str:
         return f"{shown(given.file_path)} ({_count(given.content)})"
 
-    def paths(self, call: Call, given: Input) -> tuple[Path, ...]:
-        return (named(call, given.file_path),)
+    def file(self, given: Input) -> str:
+        return given.file_path
 
-    def findings(self, call: Call, given: Input) -> tuple[Finding, ...]:
-        return own_findings(call, self.paths(call, given))
-
-    async def run(self, call: Call, given: Input) -> ToolOutcome:
-        if (earlier := await found_done(call)) is not None:
-            return earlier
-        path = await asyncio.to_thread(located, call, given.file_path)
-        return await carry_out(call, await asyncio.to_thread(_plan, call, path, given))
+    def plan(self, call: Call, path: Path, given: Input) -> Change:
+        return _plan(call, path, given)
 
 
 def _plan(call: Call, path: Path, given: Input) -> Change:
