@@ -12,7 +12,6 @@ from urllib.parse import SplitResult, urlsplit
 from activities.safety.sandbox.domains import address_refusal
 from workflows.contracts.errors import ToolError
 
-_NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _LONGEST = 2_000
 _PORTS = {"http": 80, "https": 443}
 
@@ -94,22 +93,12 @@ async def checked_addresses(target: WebTarget, engine: Path | None = None) -> tu
     for address in addresses:
         if target.is_private_allowed:
             _check_engine(target, address, engine)
-        elif why := _refusal(address):
+        elif why := address_refusal(address, is_named=False, is_loopback_allowed=False):
             raise ToolError(
                 f"{target.host} is not fetched: it {why} ({address}). Only hosts of the public web are; a person may "
                 "allow this one in the settings (web.allow_private_hosts)."
             )
     return addresses
-
-
-def _refusal(address: str) -> str:
-    found = ipaddress.ip_address(address.split("%", maxsplit=1)[0])
-    if isinstance(found, ipaddress.IPv6Address):
-        if found.teredo is not None:
-            return "leads through a tunnel"
-        if found in _NAT64:
-            address = str(ipaddress.IPv4Address(int(found) & 0xFFFFFFFF))
-    return address_refusal(address, is_named=False, is_loopback_allowed=False)
 
 
 def _check_engine(target: WebTarget, address: str, engine: Path | None) -> None:

@@ -8,6 +8,7 @@ PORTS = (80, 443)
 """Ports of a host that is named without one."""
 
 _NAME = re.compile(r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*\.?", re.ASCII)
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _NUMERIC = re.compile(r"(0x[0-9a-f]*|[0-9]+)", re.ASCII)
 
 
@@ -36,7 +37,10 @@ def address_refusal(address: str, *, is_named: bool, is_loopback_allowed: bool) 
     """Why the address that a name led to may not be reached; empty when it may."""
     found = ipaddress.ip_address(address.split("%", maxsplit=1)[0])
     if isinstance(found, ipaddress.IPv6Address):
-        found = found.ipv4_mapped or found.sixtofour or found
+        if found.teredo is not None:
+            return "leads through a tunnel"
+        behind = ipaddress.IPv4Address(int(found) & 0xFFFFFFFF) if found in _NAT64 else None
+        found = found.ipv4_mapped or found.sixtofour or behind or found
     if found.is_loopback or found.is_unspecified:
         return "" if is_loopback_allowed else "leads to this machine itself"
     if found.is_link_local or found.is_multicast:

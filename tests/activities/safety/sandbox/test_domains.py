@@ -57,6 +57,12 @@ def test_a_private_network_is_reached_only_by_a_service_named_with_its_port(addr
 def test_link_local_addresses_are_never_reached() -> None:
     assert address_refusal("169.254.169.254", is_named=True, is_loopback_allowed=True)
     assert address_refusal("fe80::1%eth0", is_named=True, is_loopback_allowed=True)
+    assert address_refusal("64:ff9b::a9fe:a9fe", is_named=True, is_loopback_allowed=True)
+
+
+def test_an_address_behind_a_tunnel_is_not_reached() -> None:
+    assert "private" in address_refusal("64:ff9b::a00:1", is_named=False, is_loopback_allowed=False)
+    assert "tunnel" in address_refusal("2001:0:1::1", is_named=True, is_loopback_allowed=True)
 
 
 def test_a_service_is_named_by_host_and_port() -> None:
