@@ -1,6 +1,7 @@
 """One question to a small model beside the conversation: no tools, no history, its tokens counted."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from activities.model.live import LiveFeed
@@ -23,6 +24,8 @@ class SmallQuestion:
     system: str
     text: str
     max_tokens: int = 2_000
+    idle_seconds: float = IDLE_SECONDS
+    """Longest silence of the reply."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +38,10 @@ class SmallAnswer:
     """Micro-dollars; None when no price is known."""
 
 
-async def ask_small(endpoint: ModelEndpoint, question: SmallQuestion) -> SmallAnswer:
-    """Ask once. Raises ModelFailure."""
+async def ask_small(
+    endpoint: ModelEndpoint, question: SmallQuestion, spent: Callable[[Usage], None] = lambda _usage: None
+) -> SmallAnswer:
+    """Ask once; `spent` is told what it took, also where it fails. Raises ModelFailure."""
     body = {
         "model": question.model,
         "max_tokens": question.max_tokens,
@@ -47,6 +52,9 @@ async def ask_small(endpoint: ModelEndpoint, question: SmallQuestion) -> SmallAn
     nobody = ModelRequest(session="", exchange=0, head="", context="", at="")
     reply = Reply(LiveFeed(lambda _event: None, nobody, 1), lambda _usage: None, lambda _block: None)
     data = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
-    await receive(endpoint, data, question.base_url, IDLE_SECONDS, reply)
+    try:
+        await receive(endpoint, data, question.base_url, question.idle_seconds, reply)
+    finally:
+        spent(reply.usage)
     text = "".join(ended.block.text for ended in reply.ended if isinstance(ended.block, Text))
     return SmallAnswer(text, reply.usage, cost_of(question.model, reply.usage))

@@ -1,20 +1,18 @@
 """classify: two questions to a small model about one call of auto mode, asked while hooks run."""
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from activities.model.failures import ModelFailure
-from activities.model.live import LiveFeed
 from activities.model.prices import cost_of
-from activities.model.stream import Reply, receive
+from activities.model.small import SmallQuestion, ask_small
 from activities.settings.load import load_settings
 from activities.settings.places import places_of
 from activities.tool import AnyTool, Call, ToolInput
 from activities.tool_calls.denials import denials_before, note_said
 from activities.tool_calls.registry import find
 from workflows.contracts.messages import Role, Text, ToolUse
-from workflows.contracts.model import ModelRequest, Usage
+from workflows.contracts.model import Usage
 from workflows.contracts.permissions import Decision
 from workflows.contracts.transcript import MessageBody
 from workflows.core.classifier import (
@@ -88,21 +86,8 @@ async def _asked(call: Call, spent: Spent, scene: str) -> tuple[bool, str]:
 
 
 async def _said(call: Call, spent: Spent, text: str, max_tokens: int) -> str:
-    body = {
-        "model": spent.model,
-        "max_tokens": max_tokens,
-        "system": [{"type": "text", "text": RULES}],
-        "messages": [{"role": "user", "content": [{"type": "text", "text": text}]}],
-        "stream": True,
-    }
-    nobody = ModelRequest(session=call.session, exchange=call.exchange, head="", context="", at="")
-    reply = Reply(LiveFeed(lambda _event: None, nobody, 1), lambda _usage: None, lambda _block: None)
-    data = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
-    try:
-        await receive(call.world.model, data, call.settings.base_url, IDLE_SECONDS, reply)
-    finally:
-        spent.add(reply.usage)
-    return "".join(ended.block.text for ended in reply.ended if isinstance(ended.block, Text))
+    asked = SmallQuestion(spent.model, call.settings.base_url, RULES, text, max_tokens, IDLE_SECONDS)
+    return (await ask_small(call.world.model, asked, spent.add)).text
 
 
 async def _scene(call: Call, tool: AnyTool, given: ToolInput, entry: str) -> Scene:
