@@ -1,6 +1,5 @@
 """The bench of all cases: one engine, one loop for models; a BOX and a MODEL for each stage."""
 
-import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -10,26 +9,16 @@ import pytest
 
 from tests.fakes.case_bench import WINDOW, Loop, Play, Stage, make_box
 from tests.fakes.command_line import Cli
-from tests.fakes.leftovers import end_processes_of
-from worker import engine
+from tests.fakes.stranger import home_for
 from worker.engine import Home
 from worker.rehearsal.scenario import Scenario
-from worker.rehearsals import end_rehearsals
 
 
 @pytest.fixture(scope="session")
 def served() -> Iterator[Home]:
     """RIG: one engine with one worker."""
-    folder = Path(tempfile.mkdtemp(prefix="pd-", dir="/tmp"))
-    home = Home(folder)
-    try:
-        engine.ensure_up(home)
-        assert engine.wait_for_worker(home, 40)
+    with home_for(is_up=True) as home:
         yield home
-    finally:
-        engine.down(home)
-        end_rehearsals(home)
-        end_processes_of(folder)
 
 
 @pytest.fixture(scope="session")

@@ -10,13 +10,8 @@ import pytest
 from activities.tools.grep import Grep
 from activities.world import World
 from tests.fakes.waiting import eventually_async
-from tests.fakes.world import make_call, make_world, text_of, use
+from tests.fakes.world import make_call, text_of, use
 from workflows.contracts.errors import ToolError
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    return make_world(tmp_path)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from activities.tools.notebook_edit import NotebookEdit
 from activities.tools.read import Read
 from activities.world import World
-from tests.fakes.world import make_call, make_world, text_of, use
+from tests.fakes.world import make_call, text_of, use
 from workflows.contracts.errors import ToolError
 
 CODE = {
@@ -39,11 +39,6 @@ LAYOUTS = {
     "with odd blanks": '{ "nbformat":4 , "nbformat_minor" : 5,\n\n"cells" :[ ' + " ,\n".join(
         json.dumps(cell) for cell in (CODE, WORDS, LAST)) + ' ], "metadata": {"a": 1.50}}',
 }  # fmt: skip
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    return make_world(tmp_path)
 
 
 @pytest.fixture

@@ -15,21 +15,10 @@ from PIL import Image as Picture
 from activities.stores.digests import digest_of
 from activities.tools.read import Read
 from activities.world import World
-from tests.fakes.world import make_call, make_world, text_of, use
+from tests.fakes.world import make_call, text_of, use
 from workflows.contracts.errors import ToolError
 from workflows.contracts.messages import Image
 from workflows.contracts.tools import ToolOutcome
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    return make_world(tmp_path)
-
-
-@pytest.fixture
-def work(tmp_path: Path) -> Path:
-    (tmp_path / "work").mkdir()
-    return tmp_path / "work"
 
 
 async def read(world: World, work: Path, name: str, data: bytes | None = None, **more: int) -> ToolOutcome:

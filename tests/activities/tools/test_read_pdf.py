@@ -9,7 +9,7 @@ from pypdf import PdfReader, PdfWriter
 
 from activities.tools.read import Read
 from activities.world import World
-from tests.fakes.world import make_call, make_world, text_of, use
+from tests.fakes.world import make_call, text_of, use
 from workflows.contracts.errors import ToolError
 from workflows.contracts.messages import Document
 from workflows.contracts.settings import SessionSettings
@@ -43,11 +43,6 @@ def pdf(pages: int, *, password: str | None = None) -> bytes:
     file = io.BytesIO()
     writer.write(file)
     return file.getvalue()
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    return make_world(tmp_path)
 
 
 async def read(world: World, tmp_path: Path, data: bytes, takes_documents: bool = True, **given: Any) -> Any:

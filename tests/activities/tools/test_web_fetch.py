@@ -30,11 +30,6 @@ HTML = b"""<html><head><title>Title</title><style>p {}</style></head><body><nav>
 <h1>Head</h1><p>Some <b>bold</b> <a href="../rel">words</a></p><script>alert(1)</script></body></html>"""
 
 
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    return make_world(tmp_path)
-
-
 async def fetch(world: World, tmp_path: Path, url: str, **more: Any) -> Any:
     web = WebSettings(allow_private_hosts=more.pop("private", ("localhost",)), small_model=more.pop("small", ""))
     settings = SessionSettings(web=web, base_url=more.pop("base_url", ""))
