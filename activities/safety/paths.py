@@ -4,12 +4,15 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+from activities.safety.bash.paths import is_account, is_device
+from activities.safety.bash.setting import Setting
 from activities.stores.home import Home
 from activities.stores.regular_files import find_shown, shown
 from activities.tool import Call
 from workflows.contracts.errors import ToolError
 from workflows.contracts.messages import clean
 from workflows.contracts.permissions import Decision, Finding
+from workflows.core.rule_matching import Asked
 
 
 def named(call: Call, text: str) -> Path:
@@ -82,6 +85,25 @@ def home_findings(home: Home, paths: tuple[Path, ...]) -> tuple[Finding, ...]:
         for path in paths
         if _is_of(home, path)
     )
+
+
+def edit_findings(asked: Asked) -> tuple[Finding, ...]:
+    """Denies an edit of what no command may write either: files that decide who may log in, devices."""
+    if not asked.edits_files:
+        return ()
+    setting = Setting(workspace=asked.bases.cwd, home=asked.bases.home, extra_folders=asked.folders)
+    found = (_ruinous(path, setting) for named_path in asked.paths for path in named_path.both)
+    return tuple(dict.fromkeys(finding for finding in found if finding))
+
+
+def _ruinous(path: str, setting: Setting) -> Finding | None:
+    if is_account(path, setting):
+        text = f"it writes {clean(path)}, which decides who may log in"
+        return Finding(check="privilege-takeover", action=Decision.DENY, text=text)
+    if is_device(path):
+        text = f"it writes {clean(path)}, below every file system"
+        return Finding(check="device-write", action=Decision.DENY, text=text)
+    return None
 
 
 def _is_of(home: Home, path: Path) -> bool:

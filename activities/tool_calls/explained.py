@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from activities.safety.paths import home_findings
+from activities.safety.paths import edit_findings, home_findings
 from activities.tool import AnyTool
 from activities.tool_calls.asked import Standpoint, host_of
 from activities.tool_calls.registry import TOOLS, find
@@ -23,7 +23,8 @@ def explained(
     policy = standpoint.policy()
     chosen = effective(mode or policy.default_mode or Mode.DEFAULT, policy)
     asked = _asked(standpoint, tool, subject, policy)
-    findings = home_findings(standpoint.places.home, tuple(Path(path.path) for path in asked.paths))
+    named = tuple(Path(path.path) for path in asked.paths)
+    findings = (*home_findings(standpoint.places.home, named), *edit_findings(asked))
     return decide(asked, chosen, policy, findings), policy, chosen
 
 

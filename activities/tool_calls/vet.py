@@ -2,6 +2,7 @@
 
 from pydantic import ValidationError
 
+from activities.safety.paths import edit_findings
 from activities.tool import AnyTool, Call, ToolInput
 from activities.tool_calls.asked import asked_of, policy_of
 from workflows.contracts.errors import ToolError
@@ -39,7 +40,7 @@ def vet(  # noqa: PLR0913, PLR0917 - what a call is, who was asked, and what the
     """
     policy = policy_of(call)
     asked = asked_of(call, tool, given, policy)
-    findings = tool.findings(call, given)
+    findings = (*tool.findings(call, given), *edit_findings(asked))
     if answer is not None:
         return may_still(asked, policy, findings) or _persons(answer, policy)
     return decide(asked, mode, policy, findings, call.settings.unattended, Heard(hook, opinion))
@@ -49,7 +50,7 @@ def suggestions(call: Call, tool: AnyTool, given: ToolInput, mode: Mode, verdict
     """The rules that *always allow* saves for this question."""
     policy = policy_of(call)
     asked = asked_of(call, tool, given, policy)
-    return suggested_rules(asked, mode, policy, verdict, tool.findings(call, given))
+    return suggested_rules(asked, mode, policy, verdict, (*tool.findings(call, given), *edit_findings(asked)))
 
 
 def _persons(answer: Answer, policy: Policy) -> Verdict:

@@ -5,7 +5,8 @@ import posixpath
 _FOLDERS = (
     ".git", ".config/git", ".vscode", ".idea", ".husky", ".cargo", ".devcontainer", ".yarn", ".mvn", ".claude",
     ".cursor", ".github/workflows", ".gitlab/ci", ".circleci", ".config/systemd", ".config/autostart",
-    ".config/fish", ".ssh", ".pre-commit-hooks",
+    ".config/fish", ".ssh", ".pre-commit-hooks", ".githooks", ".buildkite", ".codex", ".gemini", ".windsurf", ".cline",
+    ".local/share/systemd", "library/launchagents", "library/launchdaemons",
 )  # fmt: skip
 _FILES = frozenset({
     ".gitconfig", ".gitmodules", ".gitattributes", ".bashrc", ".bash_profile", ".bash_login", ".bash_logout",
@@ -14,8 +15,16 @@ _FILES = frozenset({
     ".yarnrc.yaml", ".pnp.cjs", ".pnp.loader.mjs", ".pnpmfile.cjs", ".bunfig.toml", "bunfig.toml", ".bazelrc",
     ".bazeliskrc", ".envrc", ".mcp.json", ".claude.json", ".ripgreprc", ".pre-commit-config.yaml", "lefthook.yml",
     "lefthook.yaml", ".lefthook.yml", ".lefthookrc", ".overcommit.yml", ".gitlab-ci.yml", "sitecustomize.py",
-    "usercustomize.py", ".tmux.conf", ".vimrc", ".netrc",
+    "usercustomize.py", ".tmux.conf", ".vimrc", ".netrc", ".travis.yml", ".drone.yml", "appveyor.yml",
+    "azure-pipelines.yml", "bitbucket-pipelines.yml", "jenkinsfile", ".direnvrc", ".condarc", ".screenrc", ".exrc",
+    ".gdbinit", ".xsession", ".xsessionrc",
 })  # fmt: skip
+_SYSTEMS = (
+    "/etc/cron", "/etc/anacrontab", "/etc/systemd/", "/etc/init.d/", "/etc/rc", "/etc/profile", "/etc/bash", "/etc/zsh",
+    "/etc/environment", "/etc/xdg/autostart/", "/etc/udev/", "/etc/ld.so.conf", "/etc/gitconfig", "/etc/skel/",
+    "/var/spool/cron/", "/var/spool/at/", "/usr/lib/systemd/", "/lib/systemd/",
+)  # fmt: skip
+"""How paths begin whose files the machine itself runs."""
 _ENDINGS = (".pth",)
 _WORKTREES = "worktrees"
 _OWN = (".perdure", ".config/perdure")
@@ -23,7 +32,10 @@ _OWN = (".perdure", ".config/perdure")
 
 def protected(path: str) -> str:
     """What makes this absolute path a protected one, compared in lower case on every platform; empty for none."""
-    parts = posixpath.normpath(path).lower().strip("/").split("/")
+    path = posixpath.normpath(path).lower()
+    if system := next((start for start in _SYSTEMS if path.startswith(start)), ""):
+        return system.rstrip("/")
+    parts = path.strip("/").split("/")
     for folder in _FOLDERS:
         names = folder.split("/")
         if _holds(parts, names) and not (folder == ".claude" and _is_worktree(parts, names)):

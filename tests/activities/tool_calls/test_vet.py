@@ -115,3 +115,23 @@ def test_a_monitored_command_is_judged_as_one_that_bash_runs(tmp_path: Path) -> 
         decided(tmp_path, "Monitor", Mode.BYPASS, command="perdure approve 1.0", description="d").decision
         == Decision.DENY
     )
+
+
+@pytest.mark.parametrize("mode", [Mode.ACCEPT_EDITS, Mode.BYPASS])
+@pytest.mark.parametrize(
+    ("path", "check"),
+    [
+        ("~/.ssh/authorized_keys", "privilege-takeover"),
+        ("/etc/sudoers.d/me", "privilege-takeover"),
+        ("/ETC/Passwd", "privilege-takeover"),
+        ("/dev/sda", "device-write"),
+        ("link", "privilege-takeover"),
+    ],
+)
+def test_no_file_tool_writes_what_no_command_may(tmp_path: Path, path: str, check: str, mode: Mode) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work/link").symlink_to("/etc/shadow")
+    rules = Rules(allow=("Edit",))
+    found = decided(tmp_path, "Write", mode, rules, file_path=path, content="x")
+    assert (found.decision, found.rule) == (Decision.DENY, check)
+    assert decided(tmp_path, "Read", mode, file_path=path).decision != Decision.DENY

@@ -44,6 +44,7 @@ def test_an_explanation_names_decision_rule_and_file(cli: Cli) -> None:
         (("src/a.py", "--tool", "Edit", "--mode", "acceptEdits"), "allow"),
         (("src/a.py", "--tool", "Edit", "--mode", "plan"), "deny"),
         ((".git/config", "--tool", "Write", "--mode", "acceptEdits"), "ask"),
+        (("~/.ssh/authorized_keys", "--tool", "Edit", "--mode", "bypassPermissions"), "deny"),
         (("make", "--mode", "dontAsk"), "deny"),
         (("make", "--mode", "bypassPermissions"), "allow"),
         (("rm -rf ~", "--mode", "bypassPermissions"), "deny"),

@@ -112,6 +112,18 @@ def test_no_allow_rule_silences_a_sticky_ask_or_a_protected_path() -> None:
     assert decide(PROTECTED, Mode.ACCEPT_EDITS, allows).by == "protected"
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        f"{WORK}/.travis.yml", f"{WORK}/ci/Jenkinsfile", f"{WORK}/.codex/config.toml", f"{WORK}/.githooks/pre-push",
+        "/etc/cron.d/nightly", "/etc/systemd/system/a.service", "/var/spool/cron/root",
+    ],
+)  # fmt: skip
+def test_what_runs_later_by_itself_is_protected(path: str) -> None:
+    allows = policy(allow=["Edit", f"Edit(/{path})"])
+    assert decide(on_file("Edit", path), Mode.ACCEPT_EDITS, allows).by == "protected"
+
+
 def test_a_link_to_a_protected_file_is_one() -> None:
     link = on_file("Edit", f"{WORK}/x", f"{WORK}/.git/config")
     assert decide(link, Mode.ACCEPT_EDITS, policy()).by == "protected"
