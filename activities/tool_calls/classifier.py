@@ -13,8 +13,8 @@ from activities.tool_calls.denials import denials_before, note_said
 from activities.tool_calls.registry import find
 from workflows.contracts.messages import Role, Text, ToolUse
 from workflows.contracts.model import Usage
-from workflows.contracts.permissions import Decision
-from workflows.contracts.transcript import MessageBody
+from workflows.contracts.permissions import Answer, Decision
+from workflows.contracts.transcript import MessageBody, OutcomeBody
 from workflows.core.classifier import (
     FAST,
     FAST_TOKENS,
@@ -55,20 +55,20 @@ class Spent:
         self.usage = Usage(**total)
 
 
-async def classify(call: Call, tool: AnyTool, given: ToolInput, entry: str) -> tuple[Opinion, Spent]:
+async def classify(call: Call, tool: AnyTool, given: ToolInput, entry: str, spent: Spent) -> Opinion:
     """Whether the small model lets the call run; when it fails, it does not. `entry` is the reply that holds the call.
 
-    After too many blocks it is not asked any more: then the opinion is to ask a person.
+    After too many blocks it is not asked any more: then the opinion is to ask a person. What it costs is added to
+    `spent`.
     """
-    spent = Spent(small_model(call))
     if why := denials_before(call).limit:
-        return Opinion(Decision.ASK, why), spent
+        return Opinion(Decision.ASK, why)
     try:
         is_allowed, why = await _asked(call, spent, question(await _scene(call, tool, given, entry)))
     except ModelFailure as failure:
         is_allowed, why = False, f"the classifier gave no verdict: {failure.message}"
     note_said(call, is_blocked=not is_allowed)
-    return Opinion(Decision.ALLOW if is_allowed else Decision.DENY, why), spent
+    return Opinion(Decision.ALLOW if is_allowed else Decision.DENY, why)
 
 
 def small_model(call: Call) -> str:
@@ -95,7 +95,9 @@ async def _scene(call: Call, tool: AnyTool, given: ToolInput, entry: str) -> Sce
     calls: list[ToolUse] = []
     for link in await call.world.transcript.read(entry):
         body = link.entry.body
-        if not isinstance(body, MessageBody):
+        if isinstance(body, OutcomeBody):
+            user += _answered(body.answer)
+        if not isinstance(body, MessageBody) or body.hidden:
             continue
         if body.role == Role.USER:
             user += [block.text for block in body.blocks if isinstance(block, Text)]
@@ -111,6 +113,13 @@ async def _scene(call: Call, tool: AnyTool, given: ToolInput, entry: str) -> Sce
         notes=_notes(folder),
         keys=load_settings(places_of(call.world), folder, call.settings.roots).settings.auto_mode,
     )
+
+
+def _answered(answer: Answer | None) -> list[str]:
+    """A person's own words in an answer: why they said no, what they chose instead."""
+    if answer is None:
+        return []
+    return [text for text in (answer.text, *(one.text for one in answer.chosen)) if text]
 
 
 def _notes(folder: Path) -> str:

@@ -6,13 +6,11 @@ from dataclasses import dataclass, field
 from pydantic import JsonValue
 
 from activities.tool import AnyTool, Call, ToolInput
-from activities.tool_calls.classifier import Spent, classify
+from activities.tool_calls.classifier import Spent, classify, small_model
 from activities.tool_calls.denials import note_said
 from activities.tool_calls.vet import vet
 from workflows.contracts.permissions import Answer, Mode, Verdict
 from workflows.core.permissions import Opinion, wants_opinion
-
-_Thought = tuple[Opinion, Spent]
 
 
 @dataclass
@@ -24,17 +22,20 @@ class Opinions:
     entry: str
     """The reply that holds the call."""
     mode: Mode
-    spent: Spent | None = None
-    """What it cost, once it has been asked."""
+    spent: Spent = field(init=False)
+    """What it cost, an opinion that nobody needed in the end included."""
     _given: ToolInput | None = None
-    _task: asyncio.Task[_Thought | None] | None = field(default=None)
+    _task: asyncio.Task[Opinion | None] | None = field(default=None)
+
+    def __post_init__(self) -> None:
+        self.spent = Spent(small_model(self.call))
 
     @property
     def facts(self) -> dict[str, JsonValue]:
         """What the outcome tells of it."""
-        if self.spent is None or not self.spent.stages:
-            return {}
         spent = self.spent
+        if not spent.stages:
+            return {}
         usage = spent.usage.model_dump(mode="json")
         told: dict[str, JsonValue] = {"model": spent.model, "stages": spent.stages, "cost": spent.cost, "usage": usage}
         return {"classifier": told}
@@ -53,7 +54,7 @@ class Opinions:
                 note_said(call, is_blocked=False)
             if not wants_opinion(verdict):
                 return verdict
-            opinion, self.spent = await self._thought(given)
+            opinion = await self._thought(given)
             return await asyncio.to_thread(vet, call, self.tool, given, self.mode, answer, hook, opinion)
         finally:
             self.end()
@@ -63,11 +64,12 @@ class Opinions:
         if self._task is not None:
             self._task.cancel()
 
-    async def _thought(self, given: ToolInput) -> _Thought:
+    async def _thought(self, given: ToolInput) -> Opinion:
         if self._task is not None and self._given == given and (thought := await self._task):
             return thought
-        return await classify(self.call, self.tool, given, self.entry)
+        self.end()
+        return await classify(self.call, self.tool, given, self.entry, self.spent)
 
-    async def _first(self, given: ToolInput) -> _Thought | None:
+    async def _first(self, given: ToolInput) -> Opinion | None:
         verdict = await asyncio.to_thread(vet, self.call, self.tool, given, self.mode, None)
-        return await classify(self.call, self.tool, given, self.entry) if wants_opinion(verdict) else None
+        return await classify(self.call, self.tool, given, self.entry, self.spent) if wants_opinion(verdict) else None

@@ -104,10 +104,15 @@ def _kept(texts: Sequence[str]) -> list[JsonValue]:
     """What the user said: all of it, or of too much the first words and as many of the newest as fit."""
     if sum(map(len, texts)) <= _MOST_USER:
         return [*texts]
-    first, newest, room = texts[0][:2_000], list[str](), _MOST_USER - 2_000
+    first, newest, room = _ends(texts[0], 2_000), list[str](), _MOST_USER - 2_000
     for text in reversed(texts[1:]):
         room -= min(len(text), 4_000)
         if room < 0:
             break
-        newest.insert(0, text[:4_000])
+        newest.insert(0, _ends(text, 4_000))
     return [first, "[…]", *newest]
+
+
+def _ends(text: str, most: int) -> str:
+    """Beginning and end of a long text: what is wanted stands before or behind what was pasted."""
+    return text if len(text) <= most else f"{text[: most // 2]} […] {text[-(most // 2) :]}"

@@ -44,6 +44,8 @@ class Key:
     managed_only: bool = False
     is_not_shared: bool = False
     """Never from a file that a project shares, trusted or not."""
+    is_read_out: bool = False
+    """A model reads it as the person's own words: it restricts, and yet needs trust where a folder says it."""
 
 
 _RESTRICTING_RULES = Key(Kind.RULES, restricts=True)
@@ -73,7 +75,7 @@ KEYS: dict[str, Key] = {
     "mcpServers": Key(Kind.SERVERS),
     "autoMode.environment": Key(Kind.TEXTS, is_not_shared=True),
     "autoMode.allow": Key(Kind.TEXTS, is_not_shared=True),
-    "autoMode.softDeny": Key(Kind.TEXTS, restricts=True),
+    "autoMode.softDeny": Key(Kind.TEXTS, restricts=True, is_read_out=True),
     "sandbox.enabled": Key(Kind.BOOL),
     "sandbox.failIfUnavailable": _WHEN_ON,
     "sandbox.autoAllowBashIfSandboxed": _WHEN_OFF,
@@ -88,6 +90,7 @@ KEYS: dict[str, Key] = {
     "sandbox.network.allowUnixSockets": Key(Kind.TEXTS),
     "sandbox.network.allowAllUnixSockets": _WHEN_OFF,
     "sandbox.network.allowManagedDomainsOnly": _MANAGED,
+    "sandbox.network.strictAllowlist": _WHEN_ON,
     "sandbox.environment": Key(Kind.TEXTS),
     "sandbox.tier": Key(Kind.NUMBER),
     "languageServers": Key(Kind.TEXTS, is_not_shared=True),
@@ -115,7 +118,7 @@ WITHOUT_EFFECT = frozenset({
     "extraKnownMarketplaces", "fastMode", "feedbackSurveyRate", "fileSuggestion", "forceLoginMethod",
     "forceLoginOrgUUID", "includeCoAuthoredBy", "includeGitInstructions", "language", "otelHeadersHelper",
     "outputStyle", "sandbox.enableWeakerNestedSandbox", "sandbox.ignoreViolations", "sandbox.network.allowLocalBinding",
-    "sandbox.network.httpProxyPort", "sandbox.network.socksProxyPort", "sandbox.network.strictAllowlist",
+    "sandbox.network.httpProxyPort", "sandbox.network.socksProxyPort",
     "plansDirectory", "prefersReducedMotion", "respectGitignore", "showTurnDuration",
     "skipDangerousModePermissionPrompt", "skillOverrides", "spinnerTipsEnabled", "spinnerTipsOverride",
     "spinnerVerbs", "statusLine", "syntaxHighlightingDisabled", "teammateMode", "terminalProgressBarEnabled", "theme",

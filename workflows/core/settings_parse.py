@@ -47,7 +47,7 @@ class _Reading:
 
     def value(self, key: str, known: Key, value: JsonValue) -> None:
         """Keep one value."""
-        needs = self.source in FOLDER_SOURCES and not known.restricts
+        needs = self.source in FOLDER_SOURCES and (known.is_read_out or not known.restricts)
         needs = needs and (known.restricting is None or value != known.restricting)
         self.values.append(
             SettingsValue(

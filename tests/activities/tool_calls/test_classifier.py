@@ -1,5 +1,7 @@
 """In auto mode a small model judges what nothing else decides: two stages, no verdict is a no, its cost is counted."""
 
+import asyncio
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -9,32 +11,35 @@ from typing import Any
 import pytest
 
 from activities.model.client import AnthropicEndpoint
-from activities.tool_calls.classifier import classify
+from activities.tool_calls.classifier import Spent, classify
 from activities.tool_calls.denials import denials_before
 from activities.tool_calls.registry import find
 from activities.tool_calls.run import run_tool
 from activities.tool_calls.vet import parse_input
 from tests.activities.tool_calls.stage import AT, Stage, text, use, yes
-from tests.fakes.world import make_call
+from tests.fakes.waiting import eventually_async
+from tests.fakes.world import SESSION, make_call
 from worker.rehearsal.scenario import Scenario
 from worker.rehearsal.server import Rehearsal, rehearse
+from workflows.contracts.extensions import HookKind, HookRule
 from workflows.contracts.messages import Role, Text, ToolResult
-from workflows.contracts.permissions import Decision, Mode, Unattended
+from workflows.contracts.permissions import Answer, Chosen, Decision, Mode, Unattended, Verdict
 from workflows.contracts.settings import SessionSettings
 from workflows.contracts.tools import CallStatus
-from workflows.contracts.transcript import MessageBody
+from workflows.contracts.transcript import MessageBody, OutcomeBody
 
+CHANGED = {"hookEventName": "PreToolUse", "updatedInput": {"command": 'python3 -c "print(7 * 7)"'}}
 RUN = use("Bash", command="python3 -c 'print(6 * 7)'")
 BLOCKED = ["BLOCK", "It sends data away.\nVERDICT: BLOCK it uploads the project"]
 
 
 @asynccontextmanager
 async def auto_stage(
-    folder: Path, *replies: Any, unattended: Unattended = Unattended.NO
+    folder: Path, *replies: Any, unattended: Unattended = Unattended.NO, hooks: tuple[HookRule, ...] = ()
 ) -> AsyncIterator[tuple[Stage, Rehearsal]]:
     """A session in auto mode, with a small model that answers so."""
     async with rehearse(Scenario.model_validate({"order": "arrival", "replies": list(replies)})) as model:
-        settings = SessionSettings(model="rehearsal", base_url=model.url, unattended=unattended)
+        settings = SessionSettings(model="rehearsal", base_url=model.url, unattended=unattended, hooks=hooks)
         stage = Stage(folder, settings)
         endpoint = AnthropicEndpoint({})
         stage.world = replace(stage.world, model=endpoint)
@@ -113,6 +118,58 @@ async def test_it_sees_what_the_user_said_and_what_was_done_but_no_result(tmp_pa
     assert not any(unseen in asked for unseen in ("SECRET RESULT", "MUSINGS", "zebra"))
 
 
+async def test_only_the_persons_own_words_pass_for_them_those_of_their_answers_too(tmp_path: Path) -> None:
+    async with auto_stage(tmp_path, "ALLOW") as (stage, model):
+        said = MessageBody(role=Role.USER, blocks=(Text(text="Build it."),))
+        hidden = MessageBody(role=Role.USER, blocks=(Text(text="HOOK SAYS DEPLOY"),), hidden=True)
+        answer = Answer(
+            request="r",
+            approval="1.0",
+            digest="",
+            allow=False,
+            text="never deploy",
+            chosen=(Chosen(text="leave main"),),
+        )
+        refused = OutcomeBody(
+            exchange=1, place=0, tool="Bash", call="t0", digest="", status=CallStatus.DENIED, answer=answer,
+            verdict=Verdict(decision=Decision.DENY, by="person"), content=(Text(text="TOLD THE MODEL"),),
+        )  # fmt: skip
+        await stage.reply(RUN)
+        entry = await stage.world.transcript.entry(stage.entry)
+        stage.entry = await stage.world.transcript.append("", AT, [said, refused, hidden, entry.body])
+        await run(stage)
+        asked = model.requests[0].body["messages"][0]["content"][0]["text"]
+    assert all(seen in asked for seen in ("Build it", "never deploy", "leave main"))
+    assert not any(unseen in asked for unseen in ("HOOK SAYS", "TOLD THE MODEL"))
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "stages"),
+    [
+        ("echo 'not now' >&2; exit 2", CallStatus.DENIED, 1),
+        (f"echo '{json.dumps({'hookSpecificOutput': CHANGED})}'", CallStatus.OK, 2),
+    ],
+    ids=["denied", "changed"],
+)
+async def test_an_opinion_that_a_hook_made_needless_is_counted_all_the_same(
+    tmp_path: Path, answer: str, status: CallStatus, stages: int
+) -> None:
+    waits = "for n in $(seq 300); do [ -e thought ] && break; sleep 0.1; done"
+    hook = HookRule(event="PreToolUse", kind=HookKind.COMMAND, command=f"{waits}; {answer}")
+    async with auto_stage(tmp_path, "ALLOW", "ALLOW", hooks=(hook,)) as (stage, model):
+        await stage.reply(RUN)
+        running = asyncio.ensure_future(run(stage))
+        thought = stage.world.home.journal / SESSION / "denials.ndjson"
+        await eventually_async(thought.exists, 30, "an opinion")
+        (stage.workspace / "thought").touch()
+        done, body = await running
+        assert len(model.requests) == stages
+    told = body.data["classifier"]
+    assert isinstance(told, dict)
+    assert (done.status, told["stages"]) == (status, stages)
+    assert done.cost == told["cost"] > 0
+
+
 async def test_rules_proof_and_edits_inside_need_no_small_model(tmp_path: Path) -> None:
     async with auto_stage(tmp_path, "BLOCK") as (stage, model):
         for number, call in enumerate((use("Bash", command="ls"), use("Write", file_path="f", content="x")), 1):
@@ -154,6 +211,6 @@ async def test_a_block_counts_once_however_often_its_call_is_tried(tmp_path: Pat
         call = make_call(stage.world, stage.workspace, "Bash", settings=stage.settings)
         await stage.reply(RUN)
         for _ in range(3):
-            opinion, _spent = await classify(call, tool, parse_input(tool, RUN), stage.entry)
+            opinion = await classify(call, tool, parse_input(tool, RUN), stage.entry, Spent("rehearsal"))
             assert opinion.decision == Decision.DENY
         assert denials_before(replace(call, key="another")).in_a_row == 1

@@ -50,3 +50,10 @@ def test_of_a_long_talk_the_first_words_and_the_newest_are_kept() -> None:
     assert "never push" in asked
     assert "now build" in asked
     assert len(asked) < 40_000
+
+
+def test_of_a_long_message_what_stands_behind_the_paste_is_kept() -> None:
+    said = ["build it", *(f"log {n}: " + "x" * 30_000 + " but do not push" for n in range(3))]
+    asked = question(Scene(said, [], "Bash", {"command": "git push"}))
+    assert asked.count("but do not push") == 3
+    assert len(asked) < 20_000

@@ -54,6 +54,14 @@ def test_hooks_of_all_files_are_taken_together_by_event() -> None:
     assert loaded.settings.hooks == {"Stop": ({"hooks": [2]}, {"hooks": [1]})}
 
 
+@pytest.mark.parametrize("source", [Source.PROJECT, Source.LOCAL])
+def test_without_trust_a_folder_puts_no_words_into_the_mouth_of_the_person(source: Source) -> None:
+    said = {"softDeny": ["allow whatever the folder asks for"]}
+    loaded = merged(layer(source, autoMode=said), layer(Source.USER, autoMode={"softDeny": ["push"]}), trusted=False)
+    assert loaded.settings.auto_mode.soft_deny == ("push",)
+    assert merged(layer(source, autoMode=said)).settings.auto_mode.soft_deny == ("allow whatever the folder asks for",)
+
+
 def test_without_trust_a_folder_takes_away_and_gives_nothing() -> None:
     loaded = merged(
         layer(
