@@ -177,7 +177,8 @@ class _Walk:
         for child in node.children:
             if child.type not in _REDIRECTS and child.is_named:
                 self.visit(child, at)
-        inside = [raw for raw in self.reading.raws[first:] if not raw.loop]
+        start = _last(node).start_byte
+        inside = [raw for raw in self.reading.raws[first:] if not raw.loop and raw.start >= start]
         if not inside:
             inside = [self._add(at, node, [])]
         for redirect in redirects:
@@ -299,6 +300,16 @@ _PATTERNS = {
     "simple_expansion",
     "expansion",
 }
+
+
+def _last(node: Node) -> Node:
+    """What a redirection behind commands belongs to: the last of a pipeline or list."""
+    while node.type in {"redirected_statement", "pipeline", "list"}:
+        inside = [child for child in node.children if child.is_named and child.type not in {*_REDIRECTS, "comment"}]
+        if not inside:
+            break
+        node = inside[-1]
+    return node
 
 
 def _leaves(node: Node) -> list[Node]:
