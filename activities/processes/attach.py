@@ -35,9 +35,30 @@ async def run_command(
     OSError when it cannot be started: then it did not begin, or (TimeoutError) the next attempt joins it. `starter` may
     be a WarmStart.
     """
+    await _started(folder, spec, starter)
+    return await watch(folder, on_progress)
+
+
+async def run_for(
+    folder: Path,
+    spec: CommandSpec,
+    seconds: float | None,
+    on_progress: Callable[[CommandProgress], None] | None = None,
+    starter: Callable[[Path], None] = spawn_runner,
+) -> CommandEnd | None:
+    """The same, but wait only for so many seconds since it began, whoever began it; None when it runs on."""
+    await _started(folder, spec, starter)
+    at = claim.facts_of(str(folder)).get("at")
+    since = max(0.0, time.time() - at) if isinstance(at, float) else 0.0
+    try:
+        return await asyncio.wait_for(watch(folder, on_progress), None if seconds is None else seconds - since)
+    except TimeoutError:
+        return ended(folder)
+
+
+async def _started(folder: Path, spec: CommandSpec, starter: Callable[[Path], None]) -> None:
     if not claim.is_taken(str(folder)):
         await asyncio.to_thread(start, folder, spec, starter)
-    return await watch(folder, on_progress)
 
 
 def start(folder: Path, spec: CommandSpec, starter: Callable[[Path], None] = spawn_runner) -> None:

@@ -1,4 +1,4 @@
-"""Start a command that goes on beyond its call."""
+"""Start a command that goes on beyond its call, or let one go on that its call has waited for long enough."""
 
 import asyncio
 from dataclasses import dataclass
@@ -7,7 +7,11 @@ from datetime import UTC, datetime
 from activities.processes import claim
 from activities.processes.attach import ended, start
 from activities.processes.command import CommandSpec
+from activities.processes.output import read_output, stored_bytes
+from activities.safety.bash.syntax import parse
+from activities.safety.command_texts import readable
 from activities.safety.sandbox.hold import ground_of, hold
+from activities.safety.secrets import progress_text
 from activities.tasks.record import TaskRecord, task_id, write_record
 from activities.tool import Call
 from workflows.contracts.directives import StartTask
@@ -19,6 +23,8 @@ from workflows.contracts.tools import Effect, ToolOutcome
 from workflows.contracts.transcript import stamp
 
 TITLE = 40
+SHOWN = 10_000
+"""Newest bytes of the output of a command that goes on."""
 
 
 @dataclass(frozen=True)
@@ -35,10 +41,51 @@ async def start_task(call: Call, spec: CommandSpec, begun: Begun) -> ToolOutcome
     """Start the command once, however often this is tried, and name its task. Raises ToolError when it cannot be."""
     if call.tasks >= MOST_TASKS and not call.is_repeat:
         raise ToolError(f"{call.tasks} background tasks run already. End one with TaskStop, or wait for one to end.")
-    named = task_id(begun.kind, call.key)
+    record = _record(call, spec, begun)
+    # A runner that has begun keeps what its sandbox needs for as long as the command runs.
+    async with hold(ground_of(call), spec, begun.command, is_outside=begun.is_outside) as held:
+        await asyncio.to_thread(_start, call, held.spec, record)
+    end = ended(call.record.folder)
+    if end is not None and (end.sandbox_error or not end.is_started):
+        raise ToolError(
+            f"The command could not be started: {end.sandbox_error or end.note or end.kind}. It did not run."
+        )
+    return _outcome(call, begun, record, _told(begun, record.id), held.tier.name)
+
+
+def may_go_on(call: Call, command: str) -> bool:
+    """Whether a command may become a task once its call has waited long enough, instead of being ended (spec 05 §2).
+
+    Not a mere wait, nothing with git, which would hold its locks, and nothing that cannot be read.
+    """
+    if call.tasks >= MOST_TASKS or call.settings.bash_silence:
+        return False
+    script = parse(command)
+    names = [one.name for one in script.commands]
+    return bool(names) and not script.problem and names[0] != "sleep" and "git" not in names
+
+
+async def go_on(call: Call, spec: CommandSpec, begun: Begun, seconds: float, tier: str) -> ToolOutcome:
+    """Make a task of the call's own command, which still runs after those seconds; what it printed so far is shown."""
+    record = _record(call, spec, begun)
+    await asyncio.to_thread(write_record, call.record, record)
+    printed = await asyncio.to_thread(_printed, call)
+    told = f"[it still runs after {seconds:g} s and goes on in the background] {_told(begun, record.id)}"
+    return _outcome(call, begun, record, f"{printed}\n{told}" if printed else told, tier)
+
+
+def _printed(call: Call) -> str:
+    folder = call.record.folder
+    size = stored_bytes(folder)
+    newest = read_output(folder, max(0, size - SHOWN), SHOWN)
+    shown = readable(progress_text(call.world.masker(call.session), newest, is_cut=size > SHOWN).encode())
+    return f"[the newest of {size:,} bytes]\n{shown}" if size > SHOWN else shown
+
+
+def _record(call: Call, spec: CommandSpec, begun: Begun) -> TaskRecord:
     title = call.world.masker(call.session).text(clean(" ".join((begun.title or begun.command).split())))[:TITLE]
-    record = TaskRecord(
-        id=named,
+    return TaskRecord(
+        id=task_id(begun.kind, call.key),
         kind=begun.kind.value,
         command=begun.command,
         title=title,
@@ -48,20 +95,17 @@ async def start_task(call: Call, spec: CommandSpec, begun: Begun) -> ToolOutcome
         deadline=spec.deadline,
         is_outside=begun.is_outside,
     )
-    # A runner that has begun keeps what its sandbox needs for as long as the command runs.
-    async with hold(ground_of(call), spec, begun.command, is_outside=begun.is_outside) as held:
-        await asyncio.to_thread(_start, call, held.spec, record)
-    end = ended(call.record.folder)
-    if end is not None and (end.sandbox_error or not end.is_started):
-        raise ToolError(
-            f"The command could not be started: {end.sandbox_error or end.note or end.kind}. It did not run."
-        )
-    task = Task(id=named, kind=begun.kind, call=call_id(call.exchange, call.place), key=call.key, title=title)
+
+
+def _outcome(call: Call, begun: Begun, record: TaskRecord, text: str, tier: str) -> ToolOutcome:
+    task = Task(
+        id=record.id, kind=begun.kind, call=call_id(call.exchange, call.place), key=call.key, title=record.title
+    )
     return ToolOutcome(
-        content=(Text(text=_told(begun, named)),),
-        effects=(Effect(kind="command", path=spec.cwd),),
+        content=(Text(text=text),),
+        effects=(Effect(kind="command", path=record.cwd),),
         directives=(StartTask(task=task),),
-        data={"task": named, "sandbox": held.tier.name},
+        data={"task": record.id, "sandbox": tier},
     )
 
 

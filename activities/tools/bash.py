@@ -7,14 +7,15 @@ from pathlib import Path
 
 from pydantic import Field
 
-from activities.processes.attach import end_command, ended, is_running, run_command
+from activities.processes.attach import end_command, ended, is_running, run_for
 from activities.processes.command import CommandEnd, CommandProgress, CommandSpec, shell
 from activities.processes.output import read_tail
 from activities.safety.command_texts import KEPT, outcome_of
 from activities.safety.environment import command_environment
 from activities.safety.paths import is_inside
-from activities.safety.sandbox.hold import Hold, ground_of, hold, outside_findings
-from activities.tasks.start import Begun, start_task
+from activities.safety.sandbox.hold import Hold, ground_of, hold, openable_hosts, outside_findings
+from activities.safety.sandbox.named_hosts import CLOSED
+from activities.tasks.start import Begun, go_on, may_go_on, start_task
 from activities.tool import Call, Tool, ToolInput
 from workflows.contracts.errors import ToolError
 from workflows.contracts.permissions import Finding
@@ -44,8 +45,9 @@ class Bash(Tool[Input]):
 
     - Each command is a new shell. The folder it ends in is where the next one starts, as long as that is inside the
       workspace; variables, functions and aliases do not last. Standard input is empty.
-    - It may run for 120 seconds, or for `timeout` milliseconds (at most 600000); then it and all it started is ended.
-      When the command returns, whatever it left running is ended too.
+    - You wait for 120 seconds, or `timeout` milliseconds (at most 600000). A command that still runs then goes on in
+      the background, as if it had been started there; one that begins with sleep, calls git or cannot be read is ended
+      with all it started. When a command returns, whatever it left running is ended too.
     - With `run_in_background` the call returns at once and the command goes on, without a time limit unless `timeout`
       names one: for servers, watchers, long builds. You are told of its end; TaskOutput and TaskStop take its id.
     - Long output is shown by its beginning and its end; the note between names a `result:` that Read and Grep take.
@@ -69,34 +71,37 @@ class Bash(Tool[Input]):
         return _outside(call, given)
 
     async def run(self, call: Call, given: Input) -> ToolOutcome:
-        folder = call.record.folder
+        folder, seconds = call.record.folder, _seconds(call, given)
+        goes_on = await asyncio.to_thread(may_go_on, call, given.command)
         spec = CommandSpec(
             key=call.key,
             argv=shell(given.command),
             cwd=str(_start_folder(call)),
             environment=command_environment(call),
-            deadline=_seconds(call, given),
+            deadline=None if goes_on else seconds,
             silence=float(call.settings.bash_silence) or None,
             output_cap=KEPT,
         )
-
+        is_outside = given.dangerouslyDisableSandbox
+        begun = Begun(TaskKind.COMMAND, given.command, given.description, is_outside=is_outside)
         if given.run_in_background:
-            limit = _seconds(call, given) if given.timeout is not None else None
-            is_outside = given.dangerouslyDisableSandbox
-            begun = Begun(TaskKind.COMMAND, given.command, given.description, is_outside=is_outside)
+            limit = seconds if given.timeout is not None else None
             return await start_task(call, replace(spec, deadline=limit, silence=None), begun)
 
         def tell(progress: CommandProgress) -> None:
             call.progress(read_tail(folder, PROGRESS_BYTES), progress.stored_bytes)
 
-        async with hold(ground_of(call), spec, given.command, is_outside=given.dangerouslyDisableSandbox) as held:
-            end = await _ended(call, held, tell)
+        async with hold(ground_of(call), spec, given.command, is_outside=is_outside) as held:
+            end = await _ended(call, held, seconds if goes_on else None, tell)
+            if end is None:
+                return await go_on(call, spec, begun, seconds, held.tier.name)
             if end.sandbox_error:
                 raise ToolError(f"The sandbox could not be started: {end.sandbox_error}. The command did not run.")
             notes = await asyncio.to_thread(held.report, end)
+            closed = await asyncio.to_thread(openable_hosts, call.record.path)
             told = await outcome_of(call, given.command, spec, end, notes)
         refused = sum(note.startswith("[sandbox denial") for note in notes)
-        said = {"sandbox": held.tier.name, "sandbox_denials": refused, "sandbox_told": [*notes]}
+        said = {"sandbox": held.tier.name, "sandbox_denials": refused, "sandbox_told": [*notes], CLOSED: [*closed]}
         return told.model_copy(update={"data": {**told.data, **said}})
 
     async def cancel(self, call: Call, given: Input) -> bool:
@@ -109,10 +114,12 @@ def _outside(call: Call, given: Input) -> tuple[Finding, ...]:
     return outside_findings(call, given.command, is_outside=given.dangerouslyDisableSandbox)
 
 
-async def _ended(call: Call, held: Hold, tell: Callable[[CommandProgress], None]) -> CommandEnd:
-    """How the command ended. Raises ToolError when it never began."""
+async def _ended(
+    call: Call, held: Hold, seconds: float | None, tell: Callable[[CommandProgress], None]
+) -> CommandEnd | None:
+    """How the command ended; None when it still runs after those seconds. Raises ToolError when it never began."""
     try:
-        return await run_command(call.record.folder, held.spec, tell, call.world.start_runner)
+        return await run_for(call.record.folder, held.spec, seconds, tell, call.world.start_runner)
     except TimeoutError:
         # Its runner may still come: whether it did is settled before anything is said of it.
         settled = await end_command(call.record.folder)

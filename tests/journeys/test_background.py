@@ -75,6 +75,23 @@ async def test_the_end_of_a_task_wakes_the_session_once_though_the_worker_died_m
     assert (tmp_path / "log").read_text() == "ran\n"
 
 
+async def test_a_command_past_its_limit_goes_on_as_a_task_though_the_worker_dies_around_it(
+    rig: Rig, tmp_path: Path
+) -> None:
+    long = {"command": "touch began; sleep 6; echo ran >> log; echo finished", "timeout": 2_000}
+    replies = [{"content": [{"tool": "Bash", "input": long}]}, "It goes on.", "It is done."]
+    async with played({"replies": replies, "fallback": "never"}) as model:
+        talk = await rig.start(model, cwd=tmp_path, once=False)
+        await eventually_async((tmp_path / "began").exists, 40)
+        rig.kill_worker()
+        await healthy(rig)
+        await rests(talk, 2)
+        assert "goes on in the background" in json.dumps(model.requests[1].body)
+        assert "has ended: exit code 0" in json.dumps(model.requests[2].body)
+        await closed(talk)
+    assert (tmp_path / "log").read_text() == "ran\n"
+
+
 async def test_a_task_that_ends_inside_a_turn_is_told_with_the_next_request(rig: Rig, tmp_path: Path) -> None:
     foreground = {"content": [{"tool": "Bash", "input": {"command": "sleep 1.5"}}]}
     async with played({"replies": [background("echo quick"), foreground, "Done."], "fallback": "never"}) as model:

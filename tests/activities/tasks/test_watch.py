@@ -65,6 +65,54 @@ async def test_a_call_that_is_tried_again_starts_nothing_twice(tmp_path: Path) -
     await end_task(stage.world, watching(stage, task))
 
 
+async def test_a_call_that_waited_long_enough_lets_its_command_go_on_as_a_task(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    done, body = await stage.run(use("Bash", command="echo one; echo ran >> log; sleep 2; echo two", timeout=700))
+    (directive,) = done.directives
+    assert isinstance(directive, StartTask)
+    assert (body.status, body.is_error) == (CallStatus.OK, False)
+    assert text(body).startswith(f"one\n[it still runs after 0.7 s and goes on in the background] It runs in the back")
+    notice = await told(stage, await watch_task(stage.world, watching(stage, directive.task)))
+    assert f"{directive.task.id} (echo one; echo ran >> log; sleep 2; ech" in notice.text
+    assert "exit code 0" in notice.text
+    assert "one\ntwo" in notice.text
+    assert (stage.workspace / "log").read_text() == "ran\n"
+
+
+async def test_a_command_whose_call_died_past_its_time_goes_on_as_the_same_task(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    first, _body = await stage.run(use("Bash", command="echo ran >> log; sleep 60", timeout=500))
+    (stage.world.journal.calls(SESSION)[0].path / "outcome").unlink()
+    again, body = await stage.after_a_crash().again()
+    assert (again.directives, body.crash) == (first.directives, "attached")
+    assert (stage.workspace / "log").read_text() == "ran\n"
+    (directive,) = again.directives
+    assert isinstance(directive, StartTask)
+    await end_task(stage.world, watching(stage, directive.task))
+
+
+@pytest.mark.parametrize("command", ["sleep 60", "git version; tail -f /dev/null", "echo ${"])
+async def test_a_wait_a_git_command_and_one_that_cannot_be_read_end_at_the_limit(tmp_path: Path, command: str) -> None:
+    done, body = await Stage(tmp_path).run(use("Bash", command=command, timeout=500))
+    assert done.directives == ()
+    assert body.is_error
+
+
+async def test_with_as_many_tasks_as_may_be_a_command_ends_at_the_limit(tmp_path: Path) -> None:
+    done, body = await Stage(tmp_path).run(use("Bash", command="cat; sleep 60", timeout=500), tasks=MOST_TASKS)
+    assert (done.directives, body.data["end"]) == ((), "deadline")
+
+
+async def test_an_interrupt_before_the_limit_ends_a_command_that_might_go_on(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    await stage.reply(use("Bash", command="touch begun; sleep 60", timeout=60_000))
+    running = asyncio.ensure_future(stage.again())
+    await eventually_async((stage.workspace / "begun").exists)
+    stage.beat.cancelled.set()
+    done, body = await asyncio.wait_for(running, 20)
+    assert (done.directives, body.status) == ((), CallStatus.CANCELLED)
+
+
 async def test_a_watch_that_died_is_taken_up_where_the_command_is_and_tells_the_same(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     task = await in_background(stage, "sleep 0.6; echo done")
