@@ -56,6 +56,11 @@ def look_once(home: Home, settings: SandboxSettings, environment: Mapping[str, s
     asyncio.run(probe.chosen(home, settings, environment))
 
 
+async def is_holding(home: Home, settings: SandboxSettings, environment: Mapping[str, str]) -> bool:
+    """Whether a session with these settings has its commands held here."""
+    return settings.enabled and (await probe.chosen(home, settings, environment)).is_sandboxed
+
+
 def tier_here(home: Home, settings: SandboxSettings, environment: Mapping[str, str]) -> TierHere:
     """Which tier works, found out anew."""
     return _shown(asyncio.run(probe.chosen(home, settings, environment, afresh=True)))

@@ -40,8 +40,12 @@ class LeftOut:
         return rule is not None
 
     def lines(self) -> list[str]:
-        """What is told of it: how many files, and by which rule of which file; never their names."""
-        return [_line(rule, count) for rule, count in self.counts.items()]
+        """What is told of it: how many files, and by which rule of which file; never their names.
+
+        In the order of the rules: that of the search would tell of what was found in them.
+        """
+        told = dict.fromkeys(rule for rule, _ in self.rules if rule in self.counts)
+        return [_line(rule, self.counts[rule]) for rule in told]
 
 
 def left_out(call: Call, tool: str, paths: Sequence[Path]) -> LeftOut:

@@ -26,7 +26,7 @@ _ACTIONS = {
     "permissions.allow": Decision.ALLOW,
 }
 
-_Key = tuple[Places, tuple[str, ...], Rules]
+_Key = tuple[Places, tuple[str, ...], Rules, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -46,10 +46,10 @@ def current_policy(places: Places, folder: Path, settings: SessionSettings) -> P
     Costs a stat of each file while nothing has changed. A rule that is written at 3 a.m. acts on the next call.
     """
     roots = settings.roots or roots_of(folder)
-    key = places, roots, settings.rules
+    key = places, roots, settings.rules, settings.added_folders
     kept = _KEPT.pop(key, None)
     if kept is None or kept.stamps != tuple(map(stamp_of, kept.paths)):
-        kept = _read(places, folder, roots, settings.rules)
+        kept = _read(places, folder, roots, settings)
     if not _is_fresh(kept.stamps):
         _KEPT[key] = kept
         while len(_KEPT) > MOST_KEPT:
@@ -57,10 +57,10 @@ def current_policy(places: Places, folder: Path, settings: SessionSettings) -> P
     return kept.policy
 
 
-def _read(places: Places, folder: Path, roots: tuple[str, ...], rules: Rules) -> _Kept:
+def _read(places: Places, folder: Path, roots: tuple[str, ...], settings: SessionSettings) -> _Kept:
     paths = (*(place.path for place in places.files(roots)), *stamped_paths(places.home, roots))
     stamps = tuple(map(stamp_of, paths))
-    return _Kept(stamps, paths, policy_of(load_settings(places, folder, roots), rules))
+    return _Kept(stamps, paths, policy_of(load_settings(places, folder, roots), settings.rules, settings.added_folders))
 
 
 def _is_fresh(stamps: tuple[Stamp, ...]) -> bool:
@@ -68,8 +68,8 @@ def _is_fresh(stamps: tuple[Stamp, ...]) -> bool:
     return any(moment > edge for stamp in stamps for moment in stamp[3:])
 
 
-def policy_of(loaded: LoadedSettings, rules: Rules = Rules()) -> Policy:  # noqa: B008 - frozen
-    """The policy that these settings and rules of the command line make."""
+def policy_of(loaded: LoadedSettings, rules: Rules = Rules(), added: tuple[str, ...] = ()) -> Policy:  # noqa: B008 - frozen
+    """The policy that these settings, and rules and added folders of the command line, make."""
     permissions = loaded.settings.permissions
     found = [*_from_files(loaded), *_from_command_line(loaded, rules)]
     found.sort(key=lambda rule: WEIGHT.index(rule.source))
@@ -78,7 +78,7 @@ def policy_of(loaded: LoadedSettings, rules: Rules = Rules()) -> Policy:  # noqa
         default_mode=permissions.default_mode,
         disable_bypass=bool(permissions.disable_bypass_permissions_mode),
         disable_auto=bool(permissions.disable_auto_mode),
-        additional_directories=permissions.additional_directories,
+        additional_directories=tuple(dict.fromkeys((*permissions.additional_directories, *added))),
         broken=loaded.broken,
     )
     return policy.model_copy(update={"digest": digest_of(canonical(policy.model_dump(mode="json")))})

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from cli.commands.choices import mode_named
 from cli.commands.sessions import AsJson, Session, age
 from cli.display.cells import one_line
 from cli.display.permissions import choice_lines
@@ -87,7 +88,7 @@ def deny(
 
 
 def _mode(name: str) -> Mode | None:
-    found = next((one for one in Mode if one.lower() == name.lower()), None)
+    found = mode_named(name)
     if name and found in {None, Mode.PLAN}:
         modes = ", ".join(one for one in Mode if one != Mode.PLAN)
         raise UsageError(f"A plan cannot be carried out in mode {name!r}: choose one of {modes}.")

@@ -3,7 +3,7 @@
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,11 +11,11 @@ from workflows.contracts.errors import UsageError
 from workflows.contracts.permissions import Mode, Rules, Unattended
 from workflows.contracts.settings import DEFAULT_MODEL, MODEL_ALIASES, SessionSettings, Thresholds
 from workflows.core.permission_rules import parse
+from workflows.core.settings_keys import MODE_ALIASES
 
 REHEARSAL = "rehearsal:"
 MOST_FALLBACKS = 3
 MOST_STDIN_BYTES = 10_000_000
-_WORD = re.compile(r"[^\s,()]+(?:\([^()]*(?:\([^()]*\)[^()]*)*\))?|\S")
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,7 @@ class Choices:
     detach: bool = False
     is_print: bool = False
     no_sandbox: bool = False
+    add_dirs: tuple[str, ...] = ()
 
     def scenario(self, environment: Mapping[str, str]) -> Path | None:
         """The scenario file that `--model rehearsal:FILE` names; UsageError when it is not there."""
@@ -74,6 +75,7 @@ class Choices:
             system_prompt=self.system_prompt,
             append_system_prompt=self.append_system_prompt,
             base_url=base_url,
+            added_folders=tuple(folder_of(name, "--add-dir names one that is there") for name in self.add_dirs),
         )
         if self.idle_seconds < 0:
             raise UsageError("--idle-seconds is a number of seconds above 0.")
@@ -99,11 +101,11 @@ class Choices:
 
     def mode(self) -> Mode:
         """The standing permission setting."""
-        try:
-            return Mode(self.permission_mode) if self.permission_mode else Mode.DEFAULT
-        except ValueError:
-            modes = ", ".join(mode.value for mode in Mode)
-            raise UsageError(f"There is no permission mode {self.permission_mode!r}: choose one of {modes}.") from None
+        if not self.permission_mode:
+            return Mode.DEFAULT
+        if found := mode_named(self.permission_mode):
+            return found
+        raise UsageError(f"There is no permission mode {self.permission_mode!r}: choose one of {', '.join(Mode)}.")
 
     def unattended_kind(self) -> Unattended:
         """What happens to a question: somebody attends unless `--detach`, `--print` or `--unattended` was said."""
@@ -115,28 +117,62 @@ class Choices:
 
     def gives_rights(self) -> bool:
         """Whether the session may do more than one that was started without flags."""
-        return bool(self.allowed_tools) or self.no_sandbox or self.mode() in {Mode.ACCEPT_EDITS, Mode.AUTO, Mode.BYPASS}
+        return bool(self.allowed_tools or self.add_dirs or self.no_sandbox) or self.mode() in {
+            Mode.ACCEPT_EDITS,
+            Mode.AUTO,
+            Mode.BYPASS,
+        }
+
+
+def mode_named(text: str) -> Mode | None:
+    """The mode that a person means, in any case and by its other names; None for none."""
+    return next((one for one in Mode if one.lower() == text.lower()), MODE_ALIASES.get(text.lower()))
 
 
 def split_words(texts: Iterable[str]) -> list[str]:
     """The items of comma- or blank-separated lists; a bracket keeps its blanks: `Bash(git *),Edit`."""
-    return [word for text in texts for word in _WORD.findall(text) if word != ","]
+    return [word for text in texts for word in _split(text)]
+
+
+def _split(text: str) -> Iterator[str]:
+    """Items up to a comma or blank outside of brackets; an escaped letter is no bracket."""
+    item, depth, before = "", 0, ""
+    for letter in text:
+        if not depth and (letter == "," or letter.isspace()):
+            if item:
+                yield item
+            item = before = ""
+            continue
+        depth += _turn(letter) if before != "\\" else 0
+        item, before = item + letter, "" if before == "\\" else letter
+    if item:
+        yield item
+
+
+def _turn(letter: str) -> int:
+    return {"(": 1, ")": -1}.get(letter, 0)
 
 
 def _rules(flag: str, texts: tuple[str, ...]) -> tuple[str, ...]:
     words = split_words(texts)
-    wrong = next((word for word in words if parse(word) is None), "")
-    if wrong:
-        raise UsageError(f"{flag}: {wrong!r} is no rule; write Tool or Tool(what), such as Edit or 'Bash(git status)'.")
+    if wrong := next((word for word in words if parse(word) is None or not _is_closed(word)), ""):
+        why = "is no rule" if _is_closed(wrong) else "is no rule, its brackets do not match"
+        raise UsageError(f"{flag}: {wrong!r} {why}; write Tool or Tool(what), such as Edit or 'Bash(git status)'.")
     return tuple(words)
 
 
-def folder_of(cwd: str) -> str:
-    """The session's folder, absolute; UsageError when it cannot be worked in."""
+def _is_closed(word: str) -> bool:
+    """Whether each bracket is closed, so that no second rule hides in the first."""
+    plain = re.sub(r"\\.", "", word)
+    return plain.count("(") == plain.count(")")
+
+
+def folder_of(cwd: str, hint: str = "--cwd names the one to work in") -> str:
+    """The folder that is meant, absolute; UsageError with the hint when it cannot be worked in."""
     try:
         folder = Path(cwd).expanduser().absolute() if cwd else Path.cwd()
         if not folder.is_dir():
-            raise UsageError(f"There is no folder {folder}: --cwd names the one to work in.", reason="no_folder")
+            raise UsageError(f"There is no folder {folder}: {hint}.", reason="no_folder")
     except OSError as error:
         raise UsageError(f"The folder {cwd or '.'} cannot be used: {error.strerror}.", reason="no_folder") from error
     if not os.access(folder, os.R_OK | os.X_OK):

@@ -104,7 +104,7 @@ def with_files(
             "model": model,
             "mode": _mode(chosen.mode, loaded, choices),
             "roots": tuple(folder.root for folder in loaded.folders),
-            "sandbox": _sandbox(loaded, choices),
+            "sandbox": _opening(_sandbox(loaded, choices), chosen.added_folders),
             "web": _web(loaded.settings.web),
             "language_servers": loaded.settings.language_servers,
         }
@@ -127,6 +127,13 @@ def _sandbox(loaded: LoadedSettings, choices: Choices) -> SandboxSettings:
     if said and said.source == Source.MANAGED and held.enabled:
         raise DeniedError(f"The sandbox is turned on by {said.file}: leave out --no-sandbox.", reason="sandbox")
     return held.model_copy(update={"enabled": False})
+
+
+def _opening(sandbox: SandboxSettings, added: tuple[str, ...]) -> SandboxSettings:
+    """The sandbox with the folders of the command line, to change."""
+    files = sandbox.filesystem
+    opened = files.model_copy(update={"allow_write": (*files.allow_write, *added)})
+    return sandbox.model_copy(update={"filesystem": opened}) if added else sandbox
 
 
 def _web(keys: WebKeys) -> WebSettings:

@@ -42,7 +42,7 @@ Model = Annotated[
 ]
 Fallback = Annotated[str, typer.Option(help="Up to three, with commas, for when the model is overloaded.")]
 PermissionMode = Annotated[
-    str, typer.Option(help="What needs no question: default, acceptEdits, plan, dontAsk or bypassPermissions.")
+    str, typer.Option(help="What needs no question: default, acceptEdits, plan, auto, dontAsk or bypassPermissions.")
 ]
 Allowed = Annotated[
     list[str] | None,
@@ -62,6 +62,9 @@ Idle = Annotated[float, typer.Option(help="Longest silence of a reply, in second
 System = Annotated[str, typer.Option(help="System prompt instead of perdure's own.")]
 AppendSystem = Annotated[str, typer.Option(help="Text after perdure's own system prompt.")]
 Folder = Annotated[str, typer.Option(help="Folder to work in; by default this one.")]
+AddDir = Annotated[
+    list[str] | None, typer.Option("--add-dir", help="One more folder to read and, where you allow it, change.")
+]
 Name = Annotated[str, typer.Option("--name", "-n", help="Title; by default the first words of the prompt.")]
 SessionId = Annotated[str, typer.Option(help="Id; by default eight random letters.")]
 Once = Annotated[bool, typer.Option("--once", help="Close the session when the prompt is done.")]
@@ -90,6 +93,7 @@ def run(  # noqa: PLR0917 - typer reads them by name, never by place
     system_prompt: System = "",
     append_system_prompt: AppendSystem = "",
     cwd: Folder = "",
+    add_dir: AddDir = None,
     name: Name = "",
     session_id: SessionId = "",
     once: Once = False,
@@ -112,7 +116,7 @@ def run(  # noqa: PLR0917 - typer reads them by name, never by place
         allowed_tools=tuple(allowed_tools or ()), disallowed_tools=tuple(disallowed_tools or ()), tools=tools,
         max_turns=max_turns, max_budget_usd=max_budget_usd, max_retries=max_retries, system_prompt=system_prompt,
         append_system_prompt=append_system_prompt, idle_seconds=idle_seconds, unattended=unattended, detach=detach,
-        is_print=print_only, no_sandbox=no_sandbox,
+        is_print=print_only, no_sandbox=no_sandbox, add_dirs=tuple(add_dir or ()),
     )  # fmt: skip
     output = output_of(output_format, is_print=print_only)
     if choices.gives_rights():

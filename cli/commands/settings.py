@@ -23,7 +23,7 @@ def settings(
 
     Exit code 1 when a file is so broken that every call would be refused.
     """
-    loaded = loaded_settings(Home.from_environment(), folder_of(folder))
+    loaded = loaded_settings(Home.from_environment(), folder_of(folder, "name one that is there"))
     if as_json:
         print(json.dumps(_as_json(loaded), indent=2))
     else:

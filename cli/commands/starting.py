@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from cli.commands.attending import Attended, attend, say
 from cli.commands.choices import Choices, detached_notice
 from cli.commands.from_files import Asking, trusted_settings, variables, with_files
+from cli.commands.root import check_root
 from cli.display.results import json_line
 from cli.gateway import open_sessions
 from cli.person import is_agents_command
@@ -22,7 +23,6 @@ from worker.rehearsals import start_rehearsal
 from worker.target import named_server
 from workflows.contracts.errors import ExitCode, KeyRefused, UsageError
 from workflows.contracts.ids import is_session_id
-from workflows.contracts.permissions import Mode
 from workflows.contracts.session import SessionInput
 from workflows.contracts.settings import SessionSettings
 from workflows.contracts.transcript import stamp
@@ -76,6 +76,7 @@ async def start_and_watch(start: Start, environment: Mapping[str, str] = os.envi
     settings = with_files(settings, files, start.choices, environment)
     base_url = model_keys.base_url_of(environment)
     home.ensure()
+    await check_root(home, settings, environment)
     if is_embedded:
         keep_key(home, environment)
         _have_engine(home)
@@ -98,7 +99,7 @@ async def start_and_watch(start: Start, environment: Mapping[str, str] = os.envi
         thresholds=thresholds, mode=settings.mode, once=start.once,
     )  # fmt: skip
     await sessions.start_session(given, model=settings.model, title=prompt.title, started=stamp(datetime.now(UTC)))
-    _warn(start, settings, environment)
+    _tell(start, settings)
     if start.choices.detach:
         return _detached(start)
     attended = Attended(
@@ -131,12 +132,7 @@ def _have_engine(home: Home) -> None:
     engine.ensure_up(home)
 
 
-def _warn(start: Start, settings: SessionSettings, environment: Mapping[str, str]) -> None:
-    if settings.mode == Mode.BYPASS and os.geteuid() == 0 and not environment.get("PERDURE_ALLOW_ROOT_BYPASS"):
-        say(
-            "Warning: bypassPermissions as root: the agent may change anything here. "
-            "PERDURE_ALLOW_ROOT_BYPASS=1 says that you know."
-        )
+def _tell(start: Start, settings: SessionSettings) -> None:
     if start.choices.detach or start.choices.unattended:
         say(detached_notice(start.session, settings))
     elif not start.output or start.is_verbose:

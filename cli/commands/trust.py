@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -37,7 +38,8 @@ def trust(
         _list(home, as_json=as_json)
         return
     check_person("perdure trust")
-    path = folder_of(folder)
+    # What is trusted may be taken back also where the folder is gone.
+    path = str(Path(folder).expanduser().absolute()) if revoke else folder_of(folder, "name one that is there")
     roots = settings.roots_of_folder(path)
     if revoke:
         gone = [root for root in roots if settings.revoke(home, root)]

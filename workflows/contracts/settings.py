@@ -85,6 +85,8 @@ class SessionSettings(Contract):
     """Ending of file names and the command of their language server: `.go=gopls serve`."""
     hooks: tuple[HookRule, ...] = ()
     """Hooks of whoever starts the session, beside those of settings files."""
+    added_folders: tuple[str, ...] = ()
+    """Folders that count as inside, beside the session's own and those of settings files; absolute."""
 
 
 class SessionContext(Contract):

@@ -28,6 +28,12 @@ def test_each_rule_names_its_source_its_file_and_its_root_the_one_of_most_weight
     ]
 
 
+def test_folders_of_the_command_line_are_added_to_those_of_files(machine: Machine) -> None:
+    machine.write(machine.places.user_files()[0], {"permissions": {"additionalDirectories": ["/a", "/b"]}})
+    assert machine.policy().additional_directories == ("/a", "/b")
+    assert machine.policy(added_folders=("/b", "/c")).additional_directories == ("/a", "/b", "/c")
+
+
 def test_a_rule_that_is_written_acts_on_the_next_call_and_changes_the_digest(machine: Machine) -> None:
     before = machine.policy()
     assert (before.rules, machine.policy().digest) == ((), before.digest)

@@ -13,6 +13,7 @@ from workflows.contracts.settings import DEFAULT_MODEL
 def test_rules_keep_the_blanks_and_commas_inside_their_brackets() -> None:
     given = ["Bash(git log --format=%h,%s),Edit", "Read  Bash(echo $(date))"]
     assert split_words(given) == ["Bash(git log --format=%h,%s)", "Edit", "Read", "Bash(echo $(date))"]
+    assert split_words([r"Bash(a $(b $(c))),Bash(echo \( x) Edit"]) == ["Bash(a $(b $(c)))", r"Bash(echo \( x)", "Edit"]
 
 
 def test_the_flag_wins_over_our_variable_and_ours_over_the_providers() -> None:
@@ -49,7 +50,10 @@ def test_limits_become_thresholds_and_the_rest_stays() -> None:
     [
         (Choices(permission_mode="yolo"), "bypassPermissions"),
         (Choices(unattended="maybe"), "deny or wait"),
-        (Choices(allowed_tools=("Bash(ls",)), "no rule"),
+        (Choices(allowed_tools=("Bash(ls",)), r"'Bash\(ls' is no rule, its brackets do not match"),
+        (Choices(allowed_tools=("Edit,Bash(",)), r"'Bash\(' is no rule, its brackets do not match"),
+        (Choices(disallowed_tools=('Bash(echo "("),Edit(x)',)), "brackets do not match"),
+        (Choices(add_dirs=("/nowhere",)), "--add-dir names one that is there"),
         (Choices(max_turns=-1), "--max-turns"),
         (Choices(fallback_model="a,b,c,d"), "at most 3"),
         (Choices(model="rehearsal:/nowhere.yaml"), "/nowhere.yaml"),
@@ -63,6 +67,18 @@ def test_a_wrong_choice_is_told_with_what_would_be_right(choices: Choices, said:
 def test_a_scenario_makes_the_model_a_rehearsed_one_on_its_own_address() -> None:
     settings = Choices(model="rehearsal:x").settings({}, "http://127.0.0.1:1")
     assert (settings.model, settings.base_url) == ("rehearsal", "http://127.0.0.1:1")
+
+
+@pytest.mark.parametrize("name", ["manual", "default", "Default"])
+def test_a_mode_has_the_other_names_that_people_know(name: str) -> None:
+    assert Choices(permission_mode=name).mode() == Mode.DEFAULT
+
+
+def test_an_added_folder_is_a_right_that_a_person_gives(tmp_path: Path) -> None:
+    choices = Choices(add_dirs=(str(tmp_path),))
+    assert choices.settings({}).added_folders == (str(tmp_path.resolve()),)
+    assert choices.gives_rights()
+    assert not Choices().gives_rights()
 
 
 def test_a_missing_folder_is_told(tmp_path: Path) -> None:

@@ -132,6 +132,12 @@ def test_additional_directories_are_open_to_commands_too() -> None:
     assert started(files).sandbox.filesystem.allow_write == ("/data", "/lib")
 
 
+def test_folders_of_the_command_line_are_open_to_commands_beside_those_of_the_files(tmp_path: Path) -> None:
+    files = loaded(user={"permissions": {"additionalDirectories": ["/lib"]}})
+    found = started(files, add_dirs=(str(tmp_path),))
+    assert found.sandbox.filesystem.allow_write == ("/lib", str(tmp_path.resolve()))
+
+
 def test_variables_of_files_reach_commands_and_those_that_do_not_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     files = loaded(user={"env": {"CI": "1", "ANTHROPIC_API_KEY": "k"}})
     assert variables(files, {"CI": "0", "PATH": "/bin"})["CI"] == "1"

@@ -3,6 +3,7 @@
 import json
 import signal
 import subprocess
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -125,3 +126,21 @@ def _words(process: psutil.Process) -> list[str]:
         return process.cmdline()
     except psutil.Error:
         return []
+
+
+def test_an_added_folder_is_inside_for_file_tools_and_for_commands(cli: Cli, tmp_path: Path) -> None:
+    cli.folder = tmp_path / "work"
+    for name in ("work", "other", "third"):
+        (tmp_path / name).mkdir()
+    writes = [
+        {"content": [{"tool": "Write", "input": {"file_path": str(tmp_path / name / "made"), "content": "x"}}]}
+        for name in ("other", "third")
+    ]
+    copies = [bash(f"cp {tmp_path}/{name}/made {tmp_path}/{name}/copy") for name in ("other",)]
+    model = cli.scenario(replies=[*writes, *copies, "Done."])
+    ended = cli(
+        "run", "--model", model, "--permission-mode", "acceptEdits", "--add-dir", str(tmp_path / "other"), "-p", "x"
+    )
+    assert ended.stdout == "Done.\n", ended.stderr
+    assert sorted(path.name for path in (tmp_path / "other").iterdir()) == ["copy", "made"]
+    assert list((tmp_path / "third").iterdir()) == []

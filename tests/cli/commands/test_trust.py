@@ -90,4 +90,12 @@ def test_without_any_file_that_is_said(home: Path, tmp_path: Path) -> None:
 def test_a_folder_that_is_not_there_is_told(cli: Cli) -> None:
     for command in ("trust", "settings"):
         ended = cli(command, os.fspath(cli.folder / "none"))
-        assert (ended.returncode, "There is no folder" in ended.stderr) == (2, True)
+        assert (ended.returncode, "There is no folder" in ended.stderr, "--cwd" in ended.stderr) == (2, True, False)
+
+
+def test_trust_in_a_folder_that_is_gone_can_be_taken_back(cli: Cli) -> None:
+    cli("trust")
+    gone = cli.folder.rename(cli.folder.with_name("moved"))
+    other = Cli(cli.home, gone, cli.more)
+    assert other("trust", "--revoke", str(cli.folder)).stdout == f"{cli.folder} is trusted no more.\n"
+    assert other("trust", "--list").stdout == "No folder is trusted.\n"
