@@ -6,7 +6,6 @@ JOBS ?= 2
 BIN := .venv/bin
 READY := .venv/.ready
 UV := uv>=0.13
-CODE := workflows activities worker cli tests
 TOGETHER := $(MAKE) --no-print-directory -k -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 COMPILE := $(BIN)/uv pip compile -q pyproject.toml --group dev --universal --python-version 3.11 \
 	--no-annotate --no-header --generate-hashes --only-binary :all: -o requirements.lock
@@ -15,6 +14,9 @@ COMPILE := $(BIN)/uv pip compile -q pyproject.toml --group dev --universal --pyt
 tested = $(BIN)/pytest -q -m $(1) -n $(JOBS) --dist loadfile $(2) || { \
 	echo "some failed while others ran beside them; those once more, one by one:"; \
 	$(BIN)/pytest -q -m $(1) --last-failed --last-failed-no-failures none -rA $(2); }
+
+# The tests start many a Python; each would compile the whole program anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test check fix bench corpora soak map lock clean \
