@@ -29,12 +29,17 @@ def append_rules(file: Path, rules: Sequence[str], root: Path, action: Decision 
     """
     if wrong := next((rule for rule in rules if parse(rule) is None), ""):
         raise UserError(f"{wrong!r} is no rule; write Tool or Tool(what).", reason="no_rule")
+    return append_items(file, f"permissions.{action}", rules, root)
+
+
+def append_items(file: Path, key: str, items: Sequence[str], root: Path) -> tuple[str, ...]:
+    """Add texts to the list of a key, such as `permissions.allow`, in the same way."""
     _make_folder(file.parent)
     with locked_folder(file.parent):
         _check_place(file, root)
         _remove_leftovers(file)
         held, text = _read(file)
-        added = _add(held, file, action, rules)
+        added = _add(held, file, key, items)
         if added:
             data = json.dumps(held, indent=_indent_of(text), ensure_ascii=False) + "\n"
             write_atomic(file, data.encode(), _mode_of(file))
@@ -76,14 +81,15 @@ def _read(file: Path) -> tuple[dict[str, JsonValue], str]:
         raise UserError(f"{file} is malformed ({error}); mend it, then allow again.", reason="malformed") from error
 
 
-def _add(held: dict[str, JsonValue], file: Path, action: Decision, rules: Sequence[str]) -> tuple[str, ...]:
-    permissions = held.setdefault("permissions", {})
-    listed = permissions.setdefault(action.value, []) if isinstance(permissions, dict) else None
+def _add(held: dict[str, JsonValue], file: Path, key: str, items: Sequence[str]) -> tuple[str, ...]:
+    *groups, last = key.split(".")
+    inner: JsonValue = held
+    for name in groups:
+        inner = inner.setdefault(name, {}) if isinstance(inner, dict) else None
+    listed = inner.setdefault(last, []) if isinstance(inner, dict) else None
     if not isinstance(listed, list):
-        raise UserError(
-            f"{file} is malformed (permissions.{action} is no list); mend it, then allow again.", reason="malformed"
-        )
-    added = tuple(rule for rule in dict.fromkeys(rules) if rule not in listed)
+        raise UserError(f"{file} is malformed ({key} is no list); mend it, then allow again.", reason="malformed")
+    added = tuple(item for item in dict.fromkeys(items) if item not in listed)
     listed.extend(added)
     layer = read_layer(json.dumps(held).encode(), Source.LOCAL, str(file))
     if layer.broken:

@@ -21,7 +21,7 @@ Record = dict[str, object]
 TAG = "PERDURE_CALL"
 """The variable that marks every process of a call."""
 
-INTENT, OUTCOME, PASS, PLAN = "intent", "outcome", "pass", "plan"
+INTENT, OUTCOME, PASS, PLAN, QUESTION = "intent", "outcome", "pass", "plan", "question"
 
 SESSION = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}")
 KEY = re.compile(r"[0-9a-f]{64}")
@@ -125,6 +125,14 @@ class CallRecord:
         """Keep what the first pass found, for the second."""
         self._write(PASS, record)
 
+    def read_question(self) -> Record | None:
+        """What a person is asked about a call that has ended, and what it gave."""
+        return self._read(QUESTION)
+
+    def write_question(self, record: Mapping[str, object]) -> None:
+        """Keep both; on disk when this returns: nothing of the call is done again for the answer."""
+        self._write(QUESTION, record)
+
     def read_plan(self) -> Record | None:
         """How a file was, and how it was to become, when the call set about changing it."""
         return self._read(PLAN)
@@ -151,7 +159,7 @@ class CallRecord:
 
     def damages(self) -> list[str]:
         """Names of the damaged records that were put aside, oldest first."""
-        return [name for record in (INTENT, OUTCOME, PASS, PLAN) for name in self._damaged(record)]
+        return [name for record in (INTENT, OUTCOME, PASS, PLAN, QUESTION) for name in self._damaged(record)]
 
     @asynccontextmanager
     async def lock(self, poll: float = 0.02) -> AsyncIterator[None]:

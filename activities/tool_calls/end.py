@@ -10,6 +10,7 @@ from activities.safety.changes import found_done
 from activities.safety.command_texts import outcome_of
 from activities.tool import Call
 from activities.tool_calls.hooked import as_hooked, end_hooks_of
+from activities.tool_calls.host_answers import unanswered
 from activities.tool_calls.opened import Begun, opened
 from activities.tool_calls.outcomes import Ended, Told, found, stored
 from activities.tool_calls.run import cancelled, failed, unknown
@@ -33,7 +34,7 @@ async def end_call(world: World, request: EndRequest) -> ToolDone:
     # Before the lock: an attempt that holds it watches the command, and lets go when that has ended.
     end = await end_command(at.record.folder) if at.tool.attaches and at.record.read_outcome() is None else None
     async with at.record.lock():
-        return await found(told) or await _ended(told, request, end)
+        return await found(told) or await unanswered(told) or await _ended(told, request, end)
 
 
 async def _ended(told: Told, request: EndRequest, end: CommandEnd | None) -> ToolDone:

@@ -71,14 +71,14 @@ class CallHooks:
             return verdict
         return spoken
 
-    async def notify(self, given: ToolInput) -> None:
-        """Run the hooks that tell the person of a question."""
+    async def notify(self, given: ToolInput, name: str = "notified") -> None:
+        """Run the hooks that tell the person of a question; of each question of a call, by its name, once."""
         facts: dict[str, JsonValue] = {
             "message": f"perdure needs your permission to use {self.tool.name}",
             "title": "Permission needed",
             "notification_type": "permission_prompt",
         }
-        await self._once("notified", HookEvent.NOTIFICATION, given, facts, target="permission_prompt")
+        await self._once(name, HookEvent.NOTIFICATION, given, facts, target="permission_prompt")
 
     async def when_denied(self, given: ToolInput, verdict: Verdict) -> str:
         """What hooks add to a refusal; nothing where a hook or the person gave it."""

@@ -116,8 +116,23 @@ class Told:
         return replace(call, progress=progress)
 
 
+@dataclass(frozen=True)
+class Made:
+    """An outcome as it is stored, and what beside it the workflow hears of."""
+
+    body: OutcomeBody
+    cwd: str
+    cost: int
+    """Micro-dollars that the session has not counted yet."""
+
+
 async def stored(told: Told, verdict: Verdict, ended: Ended, answer: Answer | None = None) -> ToolDone:
     """Store the outcome, write it into the journal, tell watchers; what the workflow keeps of it."""
+    return await reported(told, await made(told, verdict, ended, answer))
+
+
+async def made(told: Told, verdict: Verdict, ended: Ended, answer: Answer | None = None) -> Made:
+    """The outcome of this attempt, masked."""
     at, request = told.at, told.request
     outcome = await asyncio.to_thread(masked_outcome, told.masker, ended.outcome)
     body = OutcomeBody(
@@ -146,12 +161,18 @@ async def stored(told: Told, verdict: Verdict, ended: Ended, answer: Answer | No
         cost=told.cost - told.hook_cost + sum(record.cost for record in told.hooks) + outcome.cost,
         updated_input=at.updated_input,
     )
-    done = _done({"cwd": outcome.cwd, "cost": told.cost + outcome.cost}, body, await _put(told.world, body))
+    return Made(body, outcome.cwd, told.cost + outcome.cost)
+
+
+async def reported(told: Told, result: Made) -> ToolDone:
+    """Store an outcome, write it into the journal, tell watchers; what the workflow keeps of it."""
+    at, body = told.at, result.body
+    done = _done({"cwd": result.cwd, "cost": result.cost}, body, await put(told.world, body))
     if at.tool is not None and at.tool.repeat != Repeat.SAFE:
         at.record.write_outcome(
             {"outcome": done.outcome, "status": done.status.value, "cwd": done.cwd, "cost": done.cost}
         )
-        if "output_bytes" in outcome.data and outcome.status != CallStatus.UNKNOWN:
+        if "output_bytes" in body.data and body.status != CallStatus.UNKNOWN:
             # All that is kept of it is in the outcome now, or in the object that the outcome names.
             at.record.drop_output()
     _tell_end(told, body)
@@ -166,7 +187,7 @@ async def found(told: Told) -> ToolDone | None:
     body = OutcomeBody.model_validate_json(await told.world.store.get(str(record["outcome"])))
     body = body.model_copy(update={"crash": body.crash or "found", "attempt": told.world.beat().attempt})
     _tell_end(told, body)
-    return _done(record, body, await _put(told.world, body))
+    return _done(record, body, await put(told.world, body))
 
 
 def _done(record: Record, body: OutcomeBody, digest: str) -> ToolDone:
@@ -180,7 +201,8 @@ def _done(record: Record, body: OutcomeBody, digest: str) -> ToolDone:
     )
 
 
-async def _put(world: World, body: OutcomeBody) -> str:
+async def put(world: World, body: OutcomeBody) -> str:
+    """Store it; its digest."""
     return await world.store.put(canonical(body.model_dump(mode="json")))
 
 

@@ -12,6 +12,8 @@ from activities.tool import AnyTool, Call, ToolInput
 from activities.tool_calls.always import keep_always
 from activities.tool_calls.early import taken_early
 from activities.tool_calls.hooked import CallHooks, drop_files, has_hooks
+from activities.tool_calls.host_answers import taken_up
+from activities.tool_calls.host_questions import stored_or_asked
 from activities.tool_calls.opened import Begun, OpenedCall, opened
 from activities.tool_calls.opinions import Opinions
 from activities.tool_calls.outcomes import Ended, Told, found, stored
@@ -50,6 +52,10 @@ async def run_tool(world: World, request: ToolRequest) -> ToolDone:
     async with at.record.lock():
         if (earlier := await found(told)) is not None:
             return earlier
+        if (asked := await taken_up(told, request)) is not None:
+            if asked.status != CallStatus.NEEDS_APPROVAL:
+                drop_files(at)
+            return asked
         return await _vetted(told, request)
 
 
@@ -101,9 +107,7 @@ async def _decided(told: Told, request: ToolRequest, hooks: CallHooks, given: To
     hooks = replace(hooks, call=call)
     if begun is not None:
         # It was allowed and may have had its effect: what became of it is told, whatever would be decided now.
-        return await stored(
-            told, begun.verdict, await _run_once(told, hooks.allowed(begun.verdict), given), begun.answer
-        )
+        return await _run(told, hooks, given, begun)
     verdict = await opinions.verdict(call, given, answer, verdict_of(said))
     told.facts |= opinions.facts
     if answer is not None:
@@ -121,9 +125,16 @@ async def _decided(told: Told, request: ToolRequest, hooks: CallHooks, given: To
         told.denied = told.summary(tool, given)[:300]
         more = await hooks.when_denied(given, verdict)
         return await stored(told, verdict, Ended(denied(verdict, more), ""), answer)
+    begun = Begun(verdict=verdict, answer=answer)
     if tool.repeat != Repeat.SAFE and not call.is_repeat:
-        at.begin(request, Begun(verdict=verdict, answer=answer), told.world.engine)
-    return await stored(told, verdict, await _run_once(told, hooks.allowed(verdict), given), answer)
+        at.begin(request, begun, told.world.engine)
+    return await _run(told, hooks, given, begun)
+
+
+async def _run(told: Told, hooks: CallHooks, given: ToolInput, begun: Begun) -> ToolDone:
+    """Run it, unless it was run before; a person may be asked about what it was refused."""
+    ended = await _run_once(told, hooks.allowed(begun.verdict), given)
+    return await stored_or_asked(told, hooks, given, ended, begun)
 
 
 def _updated(told: Told, said: HookResult, given: ToolInput) -> ToolInput:

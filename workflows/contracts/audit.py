@@ -122,6 +122,8 @@ class CallStep:
     """The tier that held its command; empty for a call of another kind."""
     sandbox_told: list[str] = field(default_factory=list)
     """What its result says of the sandbox: what was refused to the command, and what was open to it alone."""
+    hosts: dict[str, JsonValue] = field(default_factory=dict)
+    """Of hosts that a person could open: refused, asked, by, rule, signer, signature, opened; empty where none was."""
     kind: Literal["call"] = "call"
 
 

@@ -43,6 +43,11 @@ def call_id(exchange: int, place: int) -> str:
     return f"{exchange}.{place}"
 
 
+def hosts_question(exchange: int, place: int) -> str:
+    """Name of the question about the hosts that a call's command was refused: it may have been asked about before."""
+    return f"{call_id(exchange, place)}.hosts"
+
+
 STATE_ATTRIBUTE = "PerdureState"
 """Keyword: running, waiting, idle or closed."""
 

@@ -145,19 +145,19 @@ class Approval(Contract):
     """An open question to a person, kept in the session's state."""
 
     id: str
-    """`exchange.place` of the call."""
+    """`exchange.place` of the call; behind it `.hosts` where hosts are asked about that its command was refused."""
     tool: str
     summary: str
     """What it wants to do, at most 160 characters, secrets masked."""
     digest: str
-    """SHA-256 of tool and input: an answer counts for exactly this."""
+    """SHA-256 of tool and input, of a question about hosts of these too: an answer counts for exactly this."""
     found: str
     """Digest of what the first pass found; the second pass starts from it."""
     asked_at: str
     reason: str = ""
     """Why it is asked, at most 120 characters."""
     content: str = ""
-    """Digest of the object that a person must see whole: the questions, the plan; an answer counts for exactly it."""
+    """Digest of what a person must see whole: the questions, the plan, the hosts; an answer counts for exactly it."""
     choices: tuple[Choice, ...] = ()
     """One for each question that the answer must answer; empty when it is a yes or a no."""
 
@@ -185,6 +185,21 @@ class Answer(Contract):
     """One for each of the approval's choices."""
     mode: Mode | None = None
     """The mode to go on in, where a plan is approved."""
+
+
+class RefusedHosts(Contract):
+    """What became of hosts that the sandbox refused to a command and a person could open."""
+
+    refused: tuple[str, ...]
+    """Names, each with its port where that is neither 80 nor 443."""
+    asked: tuple[str, ...] = ()
+    """Those that the person was asked about: their answer is bound to just these."""
+    verdict: Verdict
+    """Why they were asked about, why nobody was asked, or who opened them in the person's place."""
+    answer: Answer | None = None
+    """The person's; none where nobody was asked, or the turn ended before they answered."""
+    opened: tuple[str, ...] = ()
+    """Open to the session's commands since."""
 
 
 def signed_bytes(session: str, act: str, *parts: str) -> bytes:

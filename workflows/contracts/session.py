@@ -69,7 +69,8 @@ class OpenCall(Contract):
     approval: Approval | None = None
     answer: Answer | None = None
     outcome: str = ""
-    """Digest of the stored outcome; a call that is done without one is lost: nobody can say what became of it."""
+    """Digest of the stored outcome; a call that is done without one is lost: nobody can say what became of it. One that
+    has ended may still be asked about: then this is what counts if nobody answers."""
     denied: bool = False
 
 

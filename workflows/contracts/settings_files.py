@@ -47,6 +47,8 @@ class NetworkKeys(_Keys):
     allow_unix_sockets: tuple[str, ...] = ()
     allow_all_unix_sockets: bool | None = None
     allow_managed_domains_only: bool | None = None
+    strict_allowlist: bool | None = None
+    """No person is asked about a host that is not on the list."""
 
 
 class SandboxKeys(_Keys):

@@ -118,7 +118,7 @@ class ToolDone(Contract):
     """What the workflow keeps of a call."""
 
     outcome: str = ""
-    """Digest of the stored outcome; empty when approval is needed."""
+    """Digest of the stored outcome; while approval is needed that of a call which has ended, else none."""
     status: CallStatus
     approval: Approval | None = None
     cwd: str = ""

@@ -12,7 +12,7 @@ from workflows.contracts.directives import Directive
 from workflows.contracts.extensions import HookRecord
 from workflows.contracts.messages import Block, Role, Shown
 from workflows.contracts.model import StopReason, Usage
-from workflows.contracts.permissions import Answer, Verdict
+from workflows.contracts.permissions import Answer, RefusedHosts, Verdict
 from workflows.contracts.tools import CallStatus, Effect
 
 PAGE_EVERY = 16
@@ -98,6 +98,8 @@ class OutcomeBody(Contract):
     """Micro-dollars that models took beside the conversation: a classifier, hooks, the tool itself."""
     updated_input: dict[str, JsonValue] | None = None
     """What a hook put in the place of its input; the verdict and a person's answer are bound to this one."""
+    hosts: RefusedHosts | None = None
+    """Hosts that its command was refused and a person could open."""
 
 
 class NoticeBody(Contract):

@@ -163,13 +163,14 @@ def ran(state: SessionState, place: int, done: ToolDone) -> SessionState:
         totals = state.totals.model_copy(update={"cost": state.totals.cost + done.cost})
         state = state.model_copy(update={"totals": totals})
     if done.status == CallStatus.NEEDS_APPROVAL:
-        call = turn.calls[place].model_copy(update={"state": CallState.ASKED, "approval": done.approval})
-        return _with_call(state, place, call)
+        asked = {"state": CallState.ASKED, "approval": done.approval, "outcome": done.outcome}
+        state = state.model_copy(update={"cwd": done.cwd or state.cwd})
+        return _with_call(state, place, turn.calls[place].model_copy(update=asked))
     denied = done.status == CallStatus.DENIED
     call = turn.calls[place].model_copy(
         update={
             "state": CallState.DONE,
-            "outcome": done.outcome,
+            "outcome": done.outcome or turn.calls[place].outcome,
             "denied": denied,
             "approval": None,
             "answer": None,
@@ -205,7 +206,7 @@ def waiting(turn: Turn) -> tuple[str, ...]:
 
 def unanswered(turn: Turn) -> tuple[int, ...]:
     """Places of calls that never ended."""
-    return tuple(place for place, call in enumerate(turn.calls) if call.state != CallState.DONE)
+    return tuple(place for place, call in enumerate(turn.calls) if call.state != CallState.DONE and not call.outcome)
 
 
 def lost(turn: Turn) -> tuple[int, ...]:

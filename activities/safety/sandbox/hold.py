@@ -15,7 +15,8 @@ from activities.processes.command import CommandEnd, CommandSpec, shell
 from activities.processes.output import read_tail
 from activities.safety.environment import READS, reading_only
 from activities.safety.sandbox import confinements, denials, git_guard, network, probe
-from activities.safety.sandbox.named_hosts import hosts_to_open, still_closed
+from activities.safety.sandbox.named_hosts import hosts_to_open, openable, still_closed
+from activities.safety.sandbox.opened_hosts import opened, path_in
 from activities.safety.sandbox.policy import Kind, Policy, Surroundings, make_policy, policy_from
 from activities.safety.sandbox.searches import is_search, without_secrets
 from activities.safety.sandbox.variables import held_environment
@@ -95,6 +96,17 @@ def report_of(kept: Path, output: Path, end: CommandEnd) -> list[str]:
     ]
 
 
+def openable_hosts(kept: Path) -> tuple[str, ...]:
+    """The hosts that were refused to the command and that a person could open, from what is kept of it alone."""
+    facts = _kept(kept)
+    if not facts:
+        return ()
+    policy, folder = policy_from(facts["policy"]), Path(facts["folder"])
+    refused = network.refused_since(Path(facts.get("network") or folder / "network"), facts["refused"])
+    pairs = [(str(each.get("host", "")), int(each.get("port", 0))) for each in refused]
+    return openable(pairs, (*policy.domains, *opened(path_in(folder))), policy.denied_domains)
+
+
 def ground_of(call: Call) -> Ground:
     """The ground of a call; the folders that are the session's own are made."""
     home = call.world.home
@@ -164,14 +176,15 @@ async def reheld(ground: Ground, spec: CommandSpec, command: str, *, is_outside:
 
 
 def _opened(ground: Ground, policy: Policy, command: str) -> tuple[str, ...]:
-    return still_closed(hosts_to_open(ground.verdict, command), policy.domains, policy.denied_domains)
+    allowed = (*policy.domains, *opened(path_in(ground.folder)))
+    return still_closed(hosts_to_open(ground.verdict, command), allowed, policy.denied_domains)
 
 
 def _confined(held: Hold, policy: Policy, stack: ExitStack) -> CommandSpec:
     ground, tier, spec = held.ground, held.tier, held.spec
     joined = None
     if tier.has_network:
-        asked = network.asked(policy, ground.home, spec.environment)
+        asked = network.asked(policy, ground.home, spec.environment, ground.folder)
         secret = network.upstream_of(spec.environment)[1]
         try:
             joined = stack.enter_context(network.network(held.network, asked, ground.home.root, secret))

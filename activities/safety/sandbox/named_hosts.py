@@ -1,7 +1,7 @@
 """Named hosts: what a command that a person allowed names openly is opened to it, and to no other command."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from activities.safety.bash.names import NETWORK, PACKAGE_MANAGERS
 from activities.safety.bash.syntax import parse
@@ -9,7 +9,10 @@ from activities.safety.sandbox.domains import PORTS, refusal
 from workflows.contracts.permissions import Decision, Verdict
 
 MOST = 8
-"""Hosts that one command is opened to."""
+"""Hosts that one command is opened to, and of which one question asks."""
+
+CLOSED = "hosts_closed"
+"""Under which name a command's facts hold the hosts that were refused to it and that a person could open."""
 
 _PROGRAMS = NETWORK | PACKAGE_MANAGERS | {"git"}
 _WIDE_RULES = frozenset({"Bash", "Bash(*)", "Bash(:*)", "*"})
@@ -55,6 +58,12 @@ def still_closed(hosts: tuple[str, ...], allowed: tuple[str, ...], denied: tuple
         for entry in hosts
         if refusal(*_parts(entry), allowed, denied) and not refusal(*_parts(entry), (*allowed, entry), denied)
     )
+
+
+def openable(refused: Iterable[tuple[str, int]], allowed: tuple[str, ...], denied: tuple[str, ...]) -> tuple[str, ...]:
+    """Of hosts and ports that were refused, those that a place on the list would open, as they would stand there."""
+    hosts = tuple(dict.fromkeys(entry for host, port in refused for entry in _entry(host.removesuffix("."), port)))
+    return still_closed(hosts, allowed, denied)[:MOST]
 
 
 def _parts(entry: str) -> tuple[str, int]:

@@ -19,6 +19,7 @@ from urllib.parse import unquote, urlsplit
 from activities.processes import tree
 from activities.processes.command import inherited_environment
 from activities.processes.spawn import ROOT
+from activities.safety.sandbox import opened_hosts
 from activities.safety.sandbox.policy import Policy
 from activities.safety.sandbox.proxy import HTTP_PORT, SOCKS_PORT
 from activities.stores.home import Home
@@ -192,11 +193,12 @@ def refused_since(folder: Path, place: int) -> list[Record]:
     return found
 
 
-def asked(policy: Policy, home: Home, environment: Mapping[str, str]) -> Record:
-    """What a session's proxy is asked to be."""
+def asked(policy: Policy, home: Home, environment: Mapping[str, str], sandbox: Path) -> Record:
+    """What the proxy of a session whose sandbox has this folder is asked to be."""
     return {
         "allowed": list(policy.domains),
         "denied": list(policy.denied_domains),
+        "opened": str(opened_hosts.path_in(sandbox)),
         "engine": str(home.engine / "engine.json"),
         "upstream": upstream_of(environment)[0],
     }

@@ -164,7 +164,7 @@ async def _tried(
         )
         if not has_network:
             return await _run(scratch, text, policy, confinements.confined(number, policy, str(workspace)), environment)
-        asked = network.asked(policy, home, {})
+        asked = network.asked(policy, home, {}, scratch)
         try:
             with network.network(scratch / "network", asked, home.root) as found:
                 held = confinements.confined(number, policy, str(workspace), found)

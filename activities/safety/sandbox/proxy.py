@@ -22,6 +22,7 @@ from typing import Any
 from activities.processes.confine import called
 from activities.processes.tree import boot_id, start_time
 from activities.safety.sandbox.domains import address_refusal, is_named_with_port, refusal
+from activities.safety.sandbox.opened_hosts import opened
 from activities.safety.sandbox.relay import Refused, Wanted, http_request, join, socks_request
 
 HTTP_PORT, SOCKS_PORT = 39128, 39080
@@ -93,6 +94,7 @@ class Proxy:
         self.folder = folder
         self.allowed: list[str] = asked["allowed"]
         self.denied: list[str] = asked["denied"]
+        self.opened = Path(asked["opened"])
         self.engine = Path(asked["engine"])
         self.upstream: list[str | int] | None = asked["upstream"]
         self.authorization = authorization
@@ -187,7 +189,9 @@ class Proxy:
 
     def dial(self, host: str, port: int) -> socket.socket:
         """A connection to a host that may be reached. Raises Refused, or OSError."""
-        if why := refusal(host, port, self.allowed, self.denied):
+        why = refusal(host, port, self.allowed, self.denied)
+        # What a person opens later counts at once, also for commands that run; it never leads into a private network.
+        if why and refusal(host, port, [*self.allowed, *opened(self.opened)], self.denied):
             raise Refused(why)
         is_named = is_named_with_port(host, port, self.allowed)
         is_own = is_named and host.lower() == "localhost" and port not in self.engine_ports()

@@ -56,7 +56,8 @@ def server() -> Iterator[int]:
 
 
 def asked(*allowed: str, **more: object) -> dict[str, object]:
-    return {"allowed": list(allowed), "denied": [], "engine": "/nonexistent", "upstream": None, **more}
+    given = {"allowed": list(allowed), "denied": [], "opened": "/nonexistent", "engine": "/nonexistent"}
+    return {**given, "upstream": None, **more}
 
 
 def curl(found: network.Network, *words: str) -> str:
