@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from activities.hooks.place import Ended, HookPlace, limit_of
 from activities.hooks.protocol import Said
 from activities.hooks.snapshot import kept_headers
+from activities.model.roots import trusted_roots
 from activities.stores.files import make_folder, write_atomic
 from workflows.contracts.extensions import HookRule
 
@@ -74,7 +75,12 @@ async def _posted(url: str, headers: dict[str, str], given: bytes) -> tuple[int,
     """Status and body. Raises OSError for whatever the network did."""
     import httpx2
 
-    client = httpx2.AsyncClient(timeout=None, follow_redirects=False, trust_env=False)  # the caller keeps the time
+    client = httpx2.AsyncClient(
+        timeout=None,  # the caller keeps the time
+        follow_redirects=False,
+        trust_env=False,
+        verify=trusted_roots(),
+    )
     try:
         async with (
             client,

@@ -12,11 +12,17 @@ from urllib.parse import urlsplit
 
 from activities.model.events import EventDecoder, Json
 from activities.model.failures import ModelFailure
+from activities.model.roots import trusted_roots
 from workflows.contracts.errors import FailureKind
 
 if TYPE_CHECKING:
     import httpx2
-    from anthropic import AsyncAnthropic, AsyncAnthropicBedrock, AsyncAnthropicVertex
+    from anthropic import (
+        AsyncAnthropic,
+        AsyncAnthropicBedrock,
+        AsyncAnthropicVertex,
+        DefaultAsyncHttpxClient,
+    )
 
     Client = AsyncAnthropic | AsyncAnthropicBedrock | AsyncAnthropicVertex
 
@@ -134,7 +140,7 @@ class AnthropicEndpoint:
 
 
 def _anthropic(base_url: str, own: Mapping[str, str]) -> "AsyncAnthropic":
-    from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient
+    from anthropic import AsyncAnthropic
 
     url = base_url or own.get(_URL)
     key = own.get(_KEY)
@@ -150,9 +156,15 @@ def _anthropic(base_url: str, own: Mapping[str, str]) -> "AsyncAnthropic":
         default_headers={name.strip(): value.strip() for name, value in headers.items()} or None,
         max_retries=0,
         timeout=_timeout(),
-        # A proxy of the environment has no way to this machine's own loopback.
-        http_client=DefaultAsyncHttpxClient(trust_env=False, timeout=_timeout()) if is_loopback(url or "") else None,
+        http_client=_loopback_client() if is_loopback(url or "") else None,
     )
+
+
+def _loopback_client() -> "DefaultAsyncHttpxClient":
+    from anthropic import DefaultAsyncHttpxClient
+
+    # A proxy of the environment has no way to this machine's own loopback.
+    return DefaultAsyncHttpxClient(trust_env=False, verify=trusted_roots(), timeout=_timeout())
 
 
 def _host(url: str) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urldefrag, urljoin
 
+from activities.model.roots import trusted_roots
 from activities.safety.web_hosts import WebTarget, checked_addresses, web_target
 from activities.stores.markdown import markdown_of, text_of_bytes
 from activities.stores.web_cache import WebPage
@@ -71,7 +72,8 @@ async def _answer(target: WebTarget, addresses: tuple[str, ...]) -> "AsyncIterat
 
     limits = httpx2.Timeout(SILENT_SECONDS, connect=CONNECT_SECONDS)
     # No proxy of the environment: it would look the name up again, and go where it leads then.
-    async with httpx2.AsyncClient(trust_env=False, timeout=limits, follow_redirects=False) as client:
+    opened = httpx2.AsyncClient(trust_env=False, verify=trusted_roots(), timeout=limits, follow_redirects=False)
+    async with opened as client:
         for place, address in enumerate(addresses):
             try:
                 response = await client.send(_request(client, target, address), stream=True)

@@ -22,7 +22,10 @@ SUSPECT = re.compile(f"{ESCAPES.pattern}|{LATER.pattern}|\\b(Any|cast|NotImpleme
 def test_no_name_is_empty_of_meaning() -> None:
     parts = [str(module) for module in modules() if any(map(EMPTY_WORDS.search, module.with_suffix("").parts))]
     classes = [
-        f"{module}: {name}" for module in modules() for name in CLASS.findall(text(module)) if EMPTY_CLASSES.search(name)
+        f"{module}: {name}"
+        for module in modules()
+        for name in CLASS.findall(text(module))
+        if EMPTY_CLASSES.search(name)
     ]
     assert parts + classes == []
 

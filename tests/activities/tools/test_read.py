@@ -7,6 +7,7 @@ import os
 import resource
 import socket
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,8 @@ from tests.fakes.world import make_call, text_of, use
 from workflows.contracts.errors import ToolError
 from workflows.contracts.messages import Image
 from workflows.contracts.tools import ToolOutcome
+
+slow = pytest.mark.journey
 
 
 async def read(world: World, work: Path, name: str, data: bytes | None = None, **more: int) -> ToolOutcome:
@@ -151,20 +154,19 @@ async def test_a_picture_that_cannot_be_sent_is_told_instead(world: World, work:
 
 
 @pytest.mark.parametrize(
-    ("data", "size"),
+    ("made", "size"),
     [
-        (png(9_000, 20), (2_000, 4)),
-        (png(2_400, 1_200), (2_000, 1_000)),
-        (png(10, 10) + b"\0" * 4_000_000, (10, 10)),
-        (noise("JPEG", 4_000, 3_000), (2_000, 1_500)),
-        (noise("PNG", 1_600, 1_400), (1_600, 1_400)),
+        pytest.param(lambda: png(9_000, 20), (2_000, 4), id="too wide"),
+        pytest.param(lambda: png(2_400, 1_200), (2_000, 1_000), id="wide"),
+        pytest.param(lambda: png(10, 10) + b"\0" * 4_000_000, (10, 10), id="too many bytes"),
+        pytest.param(lambda: noise("JPEG", 4_000, 3_000), (2_000, 1_500), id="a large photo", marks=slow),
+        pytest.param(lambda: noise("PNG", 1_600, 1_400), (1_600, 1_400), id="a large drawing", marks=slow),
     ],
-    ids=["too wide", "wide", "too many bytes", "a large photo", "a large drawing"],
 )
 async def test_of_a_picture_that_is_too_large_a_smaller_copy_is_shown(
-    world: World, work: Path, data: bytes, size: tuple[int, int]
+    world: World, work: Path, made: Callable[[], bytes], size: tuple[int, int]
 ) -> None:
-    told = await read(world, work, "f.png", data)
+    told = await read(world, work, "f.png", made())
     [picture] = [block for block in told.content if isinstance(block, Image)]
     copy = await world.store.get(picture.digest)
     with Picture.open(io.BytesIO(copy)) as shown:

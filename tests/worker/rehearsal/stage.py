@@ -4,8 +4,9 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
-from anthropic import AsyncAnthropic
+from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient
 
+from activities.model.roots import trusted_roots
 from worker.rehearsal.scenario import Scenario
 from worker.rehearsal.server import Rehearsal, rehearse
 
@@ -41,5 +42,6 @@ class Stage:
 
     async def client(self, url: str, key: str = "key") -> AsyncAnthropic:
         """Another client."""
-        client = AsyncAnthropic(base_url=url, api_key=key, max_retries=0, timeout=20)
+        http = DefaultAsyncHttpxClient(verify=trusted_roots(), timeout=20)
+        client = AsyncAnthropic(base_url=url, api_key=key, max_retries=0, timeout=20, http_client=http)
         return await self._closing.enter_async_context(client)
