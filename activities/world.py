@@ -110,6 +110,11 @@ def _never(_world: "World", _request: ModelRequest, _context: SessionContext, _p
     """Start nothing early."""
 
 
+def _same(_world: "World", context: SessionContext, /) -> SessionContext:
+    """Every tool stays."""
+    return context
+
+
 @dataclass(frozen=True)
 class World:
     """One worker's surroundings."""
@@ -133,6 +138,8 @@ class World:
     """Safe calls started while their reply still streams, by effect key."""
     start_early: StartEarly = _never
     """Told of each complete tool use of a reply that still streams."""
+    allowed_now: Callable[["World", SessionContext], SessionContext] = _same
+    """The context of the next request: without tools that the provider runs and a rule forbids by now."""
     start_runner: Callable[[Path], None] = spawn_runner
     """Starts the runner of a command's folder and waits for its claim."""
     logs: dict[str, EventLog] = field(default_factory=dict)

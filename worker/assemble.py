@@ -11,6 +11,7 @@ from activities.binding import current_beat
 from activities.catalog import bindings
 from activities.model.call import ModelCalls
 from activities.model.client import AnthropicEndpoint
+from activities.settings.withdrawn import without_forbidden
 from activities.stores.claims import Claims
 from activities.stores.home import Home
 from activities.stores.journal import Journal
@@ -51,6 +52,7 @@ def make_world(
         beat=current_beat,
         environment=environment,
         start_early=start_early,
+        allowed_now=without_forbidden,
         start_runner=start_runner,
     )
 

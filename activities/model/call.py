@@ -77,7 +77,10 @@ class ModelCalls:
             if not past.is_told:
                 # The attempt before may have run on another host, whose file is not here.
                 past = Past.of_details(details)
-            context = with_searches_left(await self._context(world, request.context), request.searches)
+            context = await self._context(world, request.context)
+            if any(spec.server for spec in context.tools):
+                context = await asyncio.to_thread(world.allowed_now, world, context)
+            context = with_searches_left(context, request.searches)
             exchange = Exchange(world, request, context, self.views, self.rooms, flight, file, past, attempt)
             return await exchange.reply()
 

@@ -11,6 +11,7 @@ from workflows.contracts.permissions import Mode, Policy, Verdict
 from workflows.core.permission_rules import PATH_TOOLS
 from workflows.core.permissions import decide, effective
 from workflows.core.rule_matching import Asked
+from workflows.core.tool_pool import server_verdict
 
 
 def explained(
@@ -22,6 +23,9 @@ def explained(
     """
     policy = standpoint.policy()
     chosen = effective(mode or policy.default_mode or Mode.DEFAULT, policy)
+    known = find(tool)
+    if known is not None and known.spec().server:
+        return server_verdict(known.name, standpoint.settings, policy), policy, chosen
     asked = _asked(standpoint, tool, subject, policy)
     named = tuple(Path(path.path) for path in asked.paths)
     findings = (*home_findings(standpoint.places.home, named), *edit_findings(asked))

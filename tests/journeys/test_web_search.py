@@ -38,3 +38,18 @@ async def test_without_a_rule_no_search_is_offered_in_any_mode(rig: Rig, tmp_pat
         await (await rig.start(model, cwd=tmp_path, mode=Mode.BYPASS)).result()
         tools = json.loads(model.requests[0].body_bytes)["tools"]
         assert [tool["name"] for tool in tools if "type" in tool or tool["name"] in {"WebSearch", "MultiEdit"}] == []
+
+
+@pytest.mark.parametrize("action", ["deny", "ask"])
+async def test_a_rule_against_searches_counts_from_the_next_request_on(rig: Rig, tmp_path: Path, action: str) -> None:
+    async with played({"fallback": "Hello."}) as model:
+        settings = {"rules": Rules(allow=("WebSearch",))}
+        talk = await rig.start(model, cwd=tmp_path, mode=Mode.DEFAULT, settings=settings, once=False)
+        await talk.when(lambda snapshot: snapshot.state.turns == 1 and snapshot.phase == "idle")
+        (tmp_path / ".perdure").mkdir()
+        (tmp_path / ".perdure/settings.json").write_text(json.dumps({"permissions": {action: ["WebSearch"]}}))
+        await talk.send("and now?")
+        await talk.when(lambda snapshot: snapshot.state.turns == 2 and snapshot.phase == "idle")
+        offered = [["type" in tool for tool in json.loads(request.body_bytes)["tools"]] for request in model.requests]
+        assert [any(types) for types in offered] == [True, False]
+        await talk.close()

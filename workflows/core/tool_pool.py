@@ -4,11 +4,13 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue
 
-from workflows.contracts.permissions import Decision, Mode, Policy
+from workflows.contracts.permissions import Decision, Mode, Policy, Verdict
 from workflows.contracts.settings import SessionContext, SessionSettings
 from workflows.contracts.tools import ToolSpec
 from workflows.contracts.web import WebSettings
 from workflows.core.permissions import Asked, decide
+
+_NOBODY = "the provider runs it inside a reply, where nobody can be asked"
 
 
 def pool(specs: Sequence[ToolSpec], settings: SessionSettings, policy: Policy) -> tuple[ToolSpec, ...]:
@@ -33,13 +35,39 @@ def with_searches_left(context: SessionContext, made: int) -> SessionContext:
     return context.model_copy(update={"tools": tuple(tools)})
 
 
+def without_withdrawn(context: SessionContext, policy: Policy) -> SessionContext:
+    """The context without tools of the provider that a rule forbids by now; the same one where none does."""
+    tools = tuple(spec for spec in context.tools if not spec.server or not _is_withdrawn(spec, context, policy))
+    return context if len(tools) == len(context.tools) else context.model_copy(update={"tools": tools})
+
+
+def server_verdict(tool: str, settings: SessionSettings, policy: Policy) -> Verdict:
+    """Whether a session gets a tool that the provider runs itself: a rule or `--tools` allows it, else it is denied."""
+    verdict = decide(Asked(tool=tool), Mode.DEFAULT, policy)
+    if verdict.by in {"rule", "policy"}:
+        if verdict.decision != Decision.ASK:
+            return verdict
+        return verdict.model_copy(update={"decision": Decision.DENY, "text": f"{verdict.text}; {_NOBODY}"})
+    is_named = tool in settings.tools
+    return Verdict(
+        decision=Decision.ALLOW if is_named else Decision.DENY,
+        by="tool",
+        rule=tool,
+        text="the session names it" if is_named else f"no rule allows it, and {_NOBODY}",
+        policy=policy.digest,
+    )
+
+
+def _is_withdrawn(spec: ToolSpec, context: SessionContext, policy: Policy) -> bool:
+    verdict = server_verdict(spec.name, context.settings, policy)
+    return verdict.decision == Decision.DENY and verdict.by in {"rule", "policy"}
+
+
 def _is_in(spec: ToolSpec, settings: SessionSettings, policy: Policy) -> bool:
     if spec.server:
         if settings.web.search_allowed and not settings.web.search_domains:
             return False
-        verdict = decide(Asked(tool=spec.name), Mode.DEFAULT, policy)
-        is_decided = verdict.by in {"rule", "policy"}
-        return verdict.decision == Decision.ALLOW if is_decided else spec.name in settings.tools
+        return server_verdict(spec.name, settings, policy).decision == Decision.ALLOW
     return spec.name in settings.tools if settings.tools else spec.by_default
 
 

@@ -49,6 +49,7 @@ def test_an_explanation_names_decision_rule_and_file(cli: Cli) -> None:
         (("make", "--mode", "bypassPermissions"), "allow"),
         (("rm -rf ~", "--mode", "bypassPermissions"), "deny"),
         (("", "--tool", "mcp__git__push"), "ask"),
+        (("weather", "--tool", "WebSearch", "--mode", "bypassPermissions"), "deny"),
     ],
 )
 def test_a_call_of_any_tool_in_any_mode_is_explained(cli: Cli, words: tuple[str, ...], decision: str) -> None:

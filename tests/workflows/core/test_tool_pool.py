@@ -3,11 +3,11 @@
 import pytest
 
 from workflows.contracts.permissions import Mode, Policy, Rules
-from workflows.contracts.settings import SessionSettings
+from workflows.contracts.settings import SessionContext, SessionSettings
 from workflows.contracts.tools import ToolSpec
 from workflows.contracts.web import WebSettings
 from workflows.core.permissions import policy_of_rules
-from workflows.core.tool_pool import pool
+from workflows.core.tool_pool import pool, without_withdrawn
 
 SPECS = (
     ToolSpec(name="MultiEdit", description="", input_schema={}, by_default=False),
@@ -49,6 +49,22 @@ def test_what_the_provider_runs_is_not_there_where_somebody_would_have_to_be_ask
 def test_while_the_rules_cannot_be_read_the_provider_runs_nothing() -> None:
     settings = SessionSettings(tools=("Read", "WebSearch"))
     assert [spec.name for spec in pool(SPECS, settings, Policy(broken="line 3 is no JSON"))] == ["Read"]
+
+
+@pytest.mark.parametrize(
+    ("rules", "is_there"),
+    [
+        (Rules(), True),
+        (Rules(deny=("WebSearch",)), False),
+        (Rules(ask=("WebSearch",)), False),
+        (Rules(deny=("Read",)), True),
+    ],
+)
+def test_what_a_rule_forbids_by_now_is_taken_out_of_a_session_that_has_it(rules: Rules, is_there: bool) -> None:
+    context = SessionContext(session="s", cwd="/w", host="h", settings=SessionSettings(), system=(), tools=SPECS)
+    left = without_withdrawn(context, policy_of_rules(rules))
+    assert ("WebSearch" in [spec.name for spec in left.tools]) == is_there
+    assert (left is context) == is_there
 
 
 def test_a_search_is_declared_with_its_limits() -> None:
