@@ -36,6 +36,8 @@ class Explained:
     verdict: Verdict
     policy: Policy
     mode: Mode
+    if_trusted: Verdict | None = None
+    """The allow that rules of the folder would give, did the person trust it; None where they change nothing."""
 
 
 class _UnreadableLine(Exception):
@@ -113,10 +115,12 @@ def _text(row: _Row, name: str) -> str:
 
 def explain(tool: str, subject: str, mode: Mode | None, standpoint: "Standpoint") -> Explained:
     """What would be decided about this call now. UsageError for a tool that there is none of."""
-    from activities.tool_calls.explained import explained
+    from activities.tool_calls.explained import explained, if_trusted
 
     verdict, policy, decided = explained(standpoint, tool, subject, mode)
-    return Explained(verdict, policy, decided)
+    is_allowed = verdict.decision == Decision.ALLOW
+    waiting = None if is_allowed else if_trusted(standpoint, tool, subject, decided)
+    return Explained(verdict, policy, decided, waiting)
 
 
 def standpoint(

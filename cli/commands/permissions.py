@@ -110,6 +110,10 @@ def _show(found: "Explained") -> None:
     for reason in verdict.reasons:
         sticky = ", no rule silences it" if reason.sticky else ""
         print(f"    {reason.check} ({reason.action.value}{sticky}): {one_line(reason.text)}")
+    if waiting := found.if_trusted:
+        print(
+            f"    {one_line(waiting.rule)} of {one_line(waiting.file)} would allow it, once you trust it: perdure trust"
+        )
     for rule in found.policy.rules:
         if wrong := problem(rule.text, rule.action):
             print(f"    Warning: {one_line(wrong)}  ({one_line(rule.file) or rule.source})")
@@ -127,6 +131,7 @@ def _as_dict(found: "Explained") -> dict[str, object]:
         "file": verdict.file,
         "mode": found.mode.value,
         "policy": found.policy.digest,
+        "if_trusted": found.if_trusted.rule if found.if_trusted else "",
         "reasons": [
             {"validator": one.check, "action": one.action.value, "text": one.text, "sticky": one.sticky}
             for one in verdict.reasons

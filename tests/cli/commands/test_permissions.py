@@ -35,6 +35,18 @@ def test_an_explanation_names_decision_rule_and_file(cli: Cli) -> None:
     assert {reason["validator"] for reason in told["reasons"]}
 
 
+def test_a_rule_that_waits_for_trust_is_told_where_it_would_allow(cli: Cli) -> None:
+    file = cli.folder / ".perdure/settings.json"
+    file.parent.mkdir()
+    file.write_text(json.dumps({"permissions": {"allow": ["Bash(make:*)"], "ask": ["Bash(make clean)"]}}))
+    told = cli("permissions", "explain", "make all").stdout
+    assert told.startswith("ask, by mode default")
+    assert f"Bash(make:*) of {file} would allow it, once you trust it: perdure trust" in told
+    assert "trust" not in cli("permissions", "explain", "make clean").stdout
+    assert cli("trust").returncode == 0
+    assert cli("permissions", "explain", "make all").stdout.startswith("allow, by rule Bash(make:*)")
+
+
 @pytest.mark.parametrize(
     ("words", "decision"),
     [
