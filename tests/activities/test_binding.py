@@ -185,6 +185,7 @@ async def test_the_function_knows_its_attempt_its_worker_and_what_was_said_befor
     assert (seen[0].attempt, seen[0].worker, seen[0].details) == (3, "worker@here", ("a", "b"))
 
 
+@pytest.mark.journey
 async def test_a_long_activity_beats_with_what_it_said_last(bench: Bench) -> None:
     told: list[tuple[str, ...]] = []
     bench.environment.on_heartbeat = lambda *details: told.append(details)

@@ -4,6 +4,7 @@ import asyncio
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
 from temporalio.testing import ActivityEnvironment
 
 from activities.binding import BEAT_EVERY, Binding, current_beat
@@ -38,5 +39,6 @@ async def test_an_activity_that_ends_soon_never_beats(tmp_path: Path) -> None:
     assert await _beats(tmp_path, 0) == []
 
 
+@pytest.mark.journey
 async def test_the_first_beat_tells_what_was_said_before_it(tmp_path: Path) -> None:
     assert (await _beats(tmp_path, BEAT_EVERY * 2))[0] == ("1", "digest")

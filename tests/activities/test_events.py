@@ -146,6 +146,7 @@ def test_a_file_where_the_folder_belongs_is_told(tmp_path: Path) -> None:
         EventLog(tmp_path / "events", "s", "h").publish([{"kind": "a"}])
 
 
+@pytest.mark.journey
 def test_a_writer_that_stands_still_with_the_lock_stops_nobody(tmp_path: Path) -> None:
     log = EventLog(tmp_path, "s", "h")
     log.publish([{"kind": "a"}])

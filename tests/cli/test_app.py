@@ -46,13 +46,20 @@ def test_help_names_every_command_under_a_heading(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [["frob"], ["ls", "--nope"], ["ls", "--state", "odd"], ["run", "--max-turns", "x", "p"]]
+    "words",
+    [
+        ["frob"],
+        ["ls", "--nope"],
+        ["ls", "--state", "odd"],
+        pytest.param(["run", "--max-turns", "x", "p"], marks=pytest.mark.journey),
+    ],
 )
 def test_a_wrong_call_is_one_line_and_exit_code_2(tmp_path: Path, words: list[str]) -> None:
     ended = perdure(tmp_path, *words)
     assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (2, "", 1)
 
 
+@pytest.mark.journey
 def test_without_a_key_nothing_is_started(tmp_path: Path) -> None:
     home = tmp_path / "home"
     ended = perdure(home, "run", "hi")
@@ -66,11 +73,13 @@ def test_without_an_engine_a_list_is_one_line_and_exit_code_5(tmp_path: Path) ->
     assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (5, "", 1)
 
 
+@pytest.mark.journey
 def test_a_server_that_is_not_there_is_exit_code_5(tmp_path: Path) -> None:
     ended = perdure(tmp_path, "ls", TEMPORAL_ADDRESS="127.0.0.1:9")
     assert (ended.returncode, ended.stderr.count("\n")) == (5, 1)
 
 
+@pytest.mark.journey
 def test_where_json_was_asked_for_an_error_is_an_object_on_stdout(tmp_path: Path) -> None:
     ended = perdure(tmp_path, "run", "--output-format", "json", "hi")
     told = json.loads(ended.stdout)
@@ -78,12 +87,19 @@ def test_where_json_was_asked_for_an_error_is_an_object_on_stdout(tmp_path: Path
     assert "result" not in told
 
 
-@pytest.mark.parametrize("act", [["approve", "s"], ["deny", "s"], ["close", "s"], ["down"]])
+@pytest.mark.parametrize(
+    "act",
+    [
+        ["down"],
+        *(pytest.param([act, "s"], marks=pytest.mark.journey) for act in ("approve", "deny", "close")),
+    ],
+)
 def test_a_persons_act_is_refused_to_an_agents_command(tmp_path: Path, act: list[str]) -> None:
     ended = perdure(tmp_path, *act, PERDURE_CALL="s:1.0")
     assert (ended.returncode, ended.stderr.count("\n")) == (3, 1)
 
 
+@pytest.mark.journey
 def test_an_agents_command_starts_no_session_with_more_rights(tmp_path: Path) -> None:
     ended = perdure(tmp_path, "run", "--permission-mode", "bypassPermissions", "hi", PERDURE_CALL="s:1.0")
     assert ended.returncode == 3
@@ -97,6 +113,7 @@ def test_a_fault_of_ours_is_one_line_and_shows_itself_on_request(tmp_path: Path)
     assert "PERDURE_DEBUG" in ended.stderr
 
 
+@pytest.mark.journey
 def test_an_output_that_takes_no_more_is_one_line(tmp_path: Path) -> None:
     with Path("/dev/full").open("w") as full:
         ended = subprocess.run([*PROGRAM, "doctor"], env=environment(tmp_path), stdout=full, stderr=subprocess.PIPE,

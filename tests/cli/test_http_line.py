@@ -63,6 +63,7 @@ async def test_each_answer_of_a_server_is_told_apart(status: int, body: bytes, k
         await line.start(START)
 
 
+@pytest.mark.journey
 async def test_a_server_that_holds_its_answer_is_late() -> None:
     with server(200, b"{}", threading.Event()) as line, pytest.raises(Late):
         await line.update("session-a", "submit", "r", {}, 0.3)

@@ -32,6 +32,7 @@ def test_a_command_that_dropped_the_tag_is_known_by_whoever_started_it() -> None
     assert answer(["sh", "-c", f"{script}; true"], PERDURE_CALL="s:1.0") == "True"
 
 
+@pytest.mark.journey
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets a process adopt its descendants")
 def test_a_command_that_detached_itself_is_known_by_the_runner_that_adopted_it() -> None:
     # The runner is a subreaper: what loses its parent becomes its child. Its words are those of a real one.

@@ -23,6 +23,7 @@ async def submit(*answers: Answer) -> tuple[ScriptedLine, int]:
     return line, taken.turn
 
 
+@pytest.mark.journey
 async def test_a_late_update_is_told_once_and_repeated_under_the_same_id(capsys: pytest.CaptureFixture[str]) -> None:
     line, turn = await submit(Late("x"), Silent("x"), Late("x"), {"turn": 4})
     assert (line.asked, turn) == ([("session-abc", "submit", "r1")] * 4, 4)
@@ -42,6 +43,7 @@ async def test_what_is_known_ends_the_repeating(trouble: LineError, kind: type[U
         await Sessions(ScriptedLine(trouble), "here").close("abc", Close(request="r"))
 
 
+@pytest.mark.journey
 async def test_a_silent_server_is_waited_for_a_bounded_time() -> None:
     line = ScriptedLine(*[Silent("gone")] * 9)
     with pytest.raises(EngineUnreachable, match=r"here does not answer \(gone\): start it\.$"):

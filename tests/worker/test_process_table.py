@@ -54,7 +54,7 @@ def test_a_process_is_listed_with_its_words_and_surroundings() -> None:
         child.wait()
 
 
-@pytest.mark.parametrize("deaf", [False, True])
+@pytest.mark.parametrize("deaf", [False, pytest.param(True, marks=pytest.mark.journey)])
 def test_all_are_ended_the_deaf_too(deaf: bool) -> None:
     code = "import signal, sys, time; signal.signal(signal.SIGTERM, signal.SIG_IGN if sys.argv[1] == '1' else"
     code += " signal.SIG_DFL); print('ready', flush=True); time.sleep(60)"

@@ -75,6 +75,7 @@ def test_helpers_in_a_childs_group_end_with_it(part: Supervised, tmp_path: Path)
     assert wait_until(lambda: identify(helper).start_mark == "", 5)
 
 
+@pytest.mark.journey
 def test_what_has_a_session_of_its_own_lives_on(part: Supervised, tmp_path: Path) -> None:
     part.start(("sh", "-c", "setsid sh -c 'echo $$ > runner; exec sleep 60' & sleep 0.3; exit 1"), os.environ)
     assert wait_until(part.has_ended, 10)

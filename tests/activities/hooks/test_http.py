@@ -98,7 +98,7 @@ async def test_the_input_is_posted_and_the_answer_decides(server: Server, tmp_pa
         (200, '{"decision":', {}, "bad_answer"),
         (200, '{"decision": "perhaps"}', {}, "bad_answer"),
         (200, "x" * 1_100_000, {}, "too_much"),
-        (200, "", {"delay": 5.0}, "timeout"),
+        pytest.param(200, "", {"delay": 5.0}, "timeout", marks=pytest.mark.journey),
     ],
 )
 async def test_a_guard_that_answers_badly_refuses(

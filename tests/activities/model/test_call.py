@@ -199,8 +199,8 @@ async def test_a_last_call_without_input_in_a_broken_stream_is_dropped(tmp_path:
         ({"cut": "end"}, FailureKind.TRANSPORT),
         ({"cut": "reset"}, FailureKind.TRANSPORT),
         ({"cut": "error"}, FailureKind.OVERLOADED),
-        ({"cut": "stall"}, FailureKind.STALLED),
-        ({"cut": "stall", "after_events": 0}, FailureKind.STALLED),
+        pytest.param({"cut": "stall"}, FailureKind.STALLED, marks=pytest.mark.journey),
+        pytest.param({"cut": "stall", "after_events": 0}, FailureKind.STALLED, marks=pytest.mark.journey),
     ],
 )
 async def test_a_reply_that_breaks_before_a_complete_block_fails_and_is_asked_again(
@@ -251,6 +251,7 @@ async def test_a_permanent_failure_is_told_as_final_at_the_first_attempt(tmp_pat
     assert [event["final"] for event in told] == [True]
 
 
+@pytest.mark.journey
 async def test_a_second_attempt_joins_the_request_that_is_under_way(tmp_path: Path) -> None:
     reply = {"content": [{"text": "complete"}, {"text": "x" * 60}], "pacing": SLOW}
     async with model_stage(tmp_path, {"replies": [reply]}) as stage:
@@ -279,6 +280,7 @@ async def test_a_reply_that_nobody_waited_for_is_there_for_the_next_attempt(tmp_
     assert (asked, found.stop, found.unknown) == (1, StopReason.END_TURN, 0)
 
 
+@pytest.mark.journey
 async def test_two_workers_of_a_host_make_one_request_and_write_one_entry(tmp_path: Path) -> None:
     async with model_stage(tmp_path, {"replies": [{"content": "x" * 40, "pacing": SLOW}]}) as stage:
         first, second = await asyncio.gather(stage.ask(), stage.another_worker().ask(beat=SilentBeat(attempt=2)))

@@ -49,6 +49,7 @@ async def _answering(text: str) -> AsyncIterator[str]:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
 
 
+@pytest.mark.journey
 async def test_connections_of_old_keys_are_given_back_but_not_under_a_stream() -> None:
     async with rehearse(Scenario.model_validate({"replies": ["a"], "fallback": "after"})) as model:
         environment = {"ANTHROPIC_BASE_URL": model.url, "ANTHROPIC_API_KEY": "first"}

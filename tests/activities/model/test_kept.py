@@ -63,7 +63,7 @@ async def test_nobody_learns_of_a_reply_before_what_waited_is_kept_too(tmp_path:
     assert [message.blocks for message in shown] == [(Text(text="list it"),), (Text(text="done"),)]
 
 
-@pytest.mark.parametrize("pacing", [{}, SLOW])
+@pytest.mark.parametrize("pacing", [{}, pytest.param(SLOW, marks=pytest.mark.journey)])
 async def test_a_store_that_takes_nothing_for_a_while_costs_no_second_request(
     tmp_path: Path, pacing: dict[str, int]
 ) -> None:

@@ -73,6 +73,7 @@ async def test_a_command_outlives_the_worker_that_started_it_and_is_joined(place
     assert (result.kind, result.exit_code, place.text(), place.count()) == (EndKind.EXITED, 5, "first\nlast\n", 1)
 
 
+@pytest.mark.journey
 async def test_a_command_survives_the_end_of_its_workers_group_and_its_hangup(place: Place) -> None:
     first = worker(place, ONCE.format(seconds=0.5), start_new_session=True)
     go(first)
@@ -93,6 +94,7 @@ async def test_ten_that_start_a_command_at_once_run_it_once(place: Place) -> Non
     assert not list(place.folder.glob("st*.*"))
 
 
+@pytest.mark.journey
 async def test_a_killed_runner_leaves_no_process_and_an_outcome_that_is_called_unknown(place: Place) -> None:
     running = asyncio.create_task(
         place.run(f"{DAEMON} env -i setsid sleep 61.5 & sleep 0.2; {ONCE.format(seconds=60)}")
@@ -108,6 +110,7 @@ async def test_a_killed_runner_leaves_no_process_and_an_outcome_that_is_called_u
     assert place.count() == 1
 
 
+@pytest.mark.journey
 async def test_a_tree_whose_runner_and_warden_are_both_killed_is_found_by_its_tag(place: Place) -> None:
     running = asyncio.create_task(place.run(f"{DAEMON} {ONCE.format(seconds=60)}"))
     await until(lambda: place.count() == 1)
@@ -117,6 +120,7 @@ async def test_a_tree_whose_runner_and_warden_are_both_killed_is_found_by_its_ta
     assert place.alive() == []
 
 
+@pytest.mark.journey
 async def test_a_killed_warden_changes_nothing(place: Place) -> None:
     running = asyncio.create_task(place.run(ONCE.format(seconds=0.3)))
     await until(lambda: place.count() == 1)
@@ -150,6 +154,7 @@ async def test_a_command_is_ended_when_the_worker_that_started_it_is_dead(place:
     assert place.alive() == []
 
 
+@pytest.mark.journey
 async def test_a_runner_that_does_not_answer_is_killed_with_its_tree(place: Place) -> None:
     running = asyncio.create_task(place.run(f"{DAEMON} {ONCE.format(seconds=60)}"))
     await until(lambda: place.count() == 1)
@@ -173,6 +178,7 @@ async def test_ending_what_has_ended_tells_how_it_ended(place: Place) -> None:
     assert await end_command(place.folder) == result
 
 
+@pytest.mark.journey
 async def test_who_stops_waiting_leaves_the_command_running(place: Place) -> None:
     running = asyncio.create_task(place.run(ONCE.format(seconds=0.5)))
     await until(lambda: place.count() == 1)
@@ -247,12 +253,14 @@ async def test_a_command_that_cannot_be_claimed_has_not_started(place: Place) ->
     assert (result.exit_code, place.count()) == (0, 1)
 
 
+@pytest.mark.journey
 async def test_progress_tells_how_much_there_is_to_read(place: Place) -> None:
     seen: list[CommandProgress] = []
     await run_command(place.folder, place.spec("echo one; sleep 0.3; echo two; sleep 0.3"), seen.append)
     assert [each.stored_bytes for each in seen if each.stored_bytes] == [4, 8]
 
 
+@pytest.mark.journey
 async def test_the_runner_keeps_nothing_of_the_worker(place: Place) -> None:
     running = asyncio.create_task(place.run("sleep 0.5"))
     await until((place.folder / "started").exists)

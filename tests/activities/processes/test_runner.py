@@ -67,12 +67,14 @@ async def test_a_server_that_holds_the_output_open_does_not_delay_the_command(pl
     assert place.alive() == []
 
 
+@pytest.mark.journey
 async def test_the_end_of_the_command_ends_what_left_its_session_and_ignores_term(place: Place) -> None:
     end = await place.run(f"{daemon('deaf')}; sleep 0.2; echo done")
     assert (end.kind, place.text(), end.leftovers) == (EndKind.EXITED, "done\n", 1)
     assert place.alive() == []
 
 
+@pytest.mark.journey
 async def test_the_end_of_the_command_ends_what_carries_no_tag(place: Place) -> None:
     end = await place.run("env -i setsid sleep 61.25 & sleep 0.2; echo done")
     assert (end.leftovers, end.exit_code) == (1, 0)
@@ -84,6 +86,7 @@ async def test_the_last_words_of_a_process_substitution_are_kept(place: Place) -
     assert place.text() == "late\n"
 
 
+@pytest.mark.journey
 async def test_the_deadline_ends_the_whole_tree_and_keeps_the_output_so_far(place: Place) -> None:
     began = time.monotonic()
     end = await place.run(f"echo begun; {daemon()}; for i in 1 2 3 4; do yes > /dev/null & done; wait", deadline=0.5)
@@ -92,6 +95,7 @@ async def test_the_deadline_ends_the_whole_tree_and_keeps_the_output_so_far(plac
     assert place.alive() == []
 
 
+@pytest.mark.journey
 async def test_a_command_that_ignores_term_is_killed_after_the_grace(place: Place) -> None:
     end = await place.run("trap '' TERM; echo deaf; while :; do sleep 0.05; done", deadline=0.3, grace=0.3)
     assert (end.kind, end.signal, place.text()) == (EndKind.DEADLINE, signal.SIGKILL, "deaf\n")
@@ -99,6 +103,7 @@ async def test_a_command_that_ignores_term_is_killed_after_the_grace(place: Plac
     assert end.seconds >= 0.6
 
 
+@pytest.mark.journey
 async def test_a_command_that_heeds_term_may_say_its_last_words(place: Place) -> None:
     end = await place.run("trap 'echo tidied; exit 7' TERM; while :; do sleep 0.02; done", deadline=0.3)
     assert (end.kind, end.exit_code) == (EndKind.DEADLINE, 7)
@@ -111,6 +116,7 @@ async def test_a_silent_command_is_ended_and_a_talking_one_is_not(place: Place) 
     assert (end.kind, place.text()) == (EndKind.SILENCE, "1\n2\n3\n4\n")
 
 
+@pytest.mark.journey
 async def test_a_command_that_closes_its_output_still_has_its_deadline(place: Place) -> None:
     end = await place.run("exec >&- 2>&- 3<>/dev/null; sleep 60", deadline=0.3)
     assert end.kind is EndKind.DEADLINE
@@ -190,6 +196,7 @@ async def test_a_script_that_is_ended_does_not_go_on_to_its_next_command(place: 
     assert (end.kind, place.count()) == (EndKind.DEADLINE, 0)
 
 
+@pytest.mark.journey
 async def test_a_stopped_process_is_ended_too(place: Place) -> None:
     end = await place.run("sleep 60 & kill -STOP $!; kill -STOP $$", deadline=0.3)
     assert end.kind is EndKind.DEADLINE

@@ -19,6 +19,7 @@ def test_a_process_is_told_from_another_that_gets_its_pid() -> None:
     assert not tree.is_same(0, 0)
 
 
+@pytest.mark.journey
 def test_a_name_with_blanks_and_parentheses_is_read_right() -> None:
     program = "import ctypes; ctypes.CDLL(None).prctl(15, b') R 1 (x', 0, 0, 0); input()"
     process = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE)

@@ -61,6 +61,7 @@ async def test_a_dead_helper_is_replaced(place: Place, warm: WarmStart) -> None:
     assert end.exit_code == 3
 
 
+@pytest.mark.journey
 async def test_a_command_outlives_the_helper_that_started_it(place: Place, warm: WarmStart) -> None:
     await asyncio.to_thread(start, place.folder, place.spec("sleep 0.3; echo done"), warm)
     warm.close()

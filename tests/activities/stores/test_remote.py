@@ -38,6 +38,7 @@ async def test_a_bucket_gives_back_what_it_was_given(bucket: Bucket) -> None:
         assert bucket.objects[f"/bucket/some/prefix/{digest[:2]}/{digest[2:]}"] == data
 
 
+@pytest.mark.journey
 async def test_many_objects_of_a_bucket_are_read_side_by_side(bucket: Bucket) -> None:
     store = open_store(URL)
     wanted = [str(number).encode() for number in range(50)]
@@ -74,6 +75,7 @@ async def test_a_bucket_that_refuses_is_told_in_one_line_without_the_secret(buck
         assert "secret" not in str(caught.value)
 
 
+@pytest.mark.journey
 async def test_a_bucket_that_is_not_there_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     point_at("http://127.0.0.1:9", monkeypatch)
     with pytest.raises(UserError, match=f"the object store {URL} does not answer") as caught:

@@ -119,6 +119,7 @@ async def test_a_dropped_early_run_is_as_if_it_had_never_been(stage: Stage) -> N
     assert "x" in text(body)
 
 
+@pytest.mark.journey
 async def test_early_results_that_nobody_fetches_do_not_pile_up(stage: Stage) -> None:
     for number in range(80):
         await start(stage, use("Glob", pattern=f"*{number}"))

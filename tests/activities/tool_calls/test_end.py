@@ -49,6 +49,7 @@ async def test_a_command_that_had_ended_by_itself_tells_its_true_result_and_fold
     assert text(await stage.outcome(done)).startswith("all")
 
 
+@pytest.mark.journey
 async def test_a_deadline_is_told_as_it_was(stage: Stage) -> None:
     await stage.reply(use("Bash", command="sleep 0; touch begun; sleep 60", timeout=700))
     attempt = asyncio.ensure_future(run_tool(stage.world, stage.request()))

@@ -86,8 +86,8 @@ async def test_exit_2_refuses_and_the_model_reads_why(tmp_path: Path) -> None:
         (hook("no-such-program", args=("x",)), "missing", "no-such-program"),
         (hook("./bad-interpreter"), "missing", "interpreter"),
         (hook("./not-executable"), "missing", "ermission denied"),
-        (hook("sleep 60", timeout=0.3), "timeout", "within its time"),
-        (hook("sleep 60 & wait", timeout=0.3), "timeout", "within its time"),
+        pytest.param(hook("sleep 60", timeout=0.3), "timeout", "within its time", marks=pytest.mark.journey),
+        pytest.param(hook("sleep 60 & wait", timeout=0.3), "timeout", "within its time", marks=pytest.mark.journey),
         (hook("kill -SEGV $$"), "crash", "signal 11"),
         (hook("python3 -c 'raise SystemError(7)'"), "exit", "SystemError: 7"),
         (hook("exit 3"), "exit", "exit code 3"),
@@ -129,6 +129,7 @@ def _notices(stage: Stage) -> str:
     return "\n".join(event["text"] for event in events if event["kind"] == "notice")
 
 
+@pytest.mark.journey
 async def test_nothing_of_a_hook_that_took_too_long_is_left(tmp_path: Path) -> None:
     stage = staged(tmp_path, hook("sleep 77 & echo $! > pid; wait", timeout=0.5))
     await stage.run(use("Write", **WRITE))
@@ -261,6 +262,7 @@ async def test_a_hook_hears_of_a_question_and_of_a_refusal(tmp_path: Path) -> No
     assert "You may try this call again" in text(body)
 
 
+@pytest.mark.journey
 async def test_after_a_call_hooks_add_words_and_may_replace_its_text(tmp_path: Path) -> None:
     more = say(hookSpecificOutput={"hookEventName": "PostToolUse", "additionalContext": "mind the gap"})
     stage = staged(tmp_path / "1", hook(more, event="PostToolUse"), hook("echo fmt >&2; exit 2", event="PostToolUse"))

@@ -150,6 +150,7 @@ async def test_a_call_that_ended_unreported_is_found_again_and_not_repeated(stag
     assert done.status == CallStatus.OK
 
 
+@pytest.mark.journey
 async def test_two_attempts_at_once_have_one_effect(stage: Stage) -> None:
     await stage.reply(use("Bash", command="sleep 0.3; echo once >> effects"))
     other = stage.after_a_crash()
@@ -254,6 +255,7 @@ async def test_an_interrupt_ends_the_command_and_keeps_what_it_printed(stage: St
     assert text(body).startswith("so far\n[interrupted by the person")
 
 
+@pytest.mark.journey
 async def test_an_interrupt_before_the_command_began_keeps_it_from_beginning(stage: Stage) -> None:
     stage.beat.cancelled.set()
     done, body = await asyncio.wait_for(stage.run(use("Bash", command="touch f")), 20)

@@ -82,6 +82,7 @@ async def test_a_child_in_the_background_neither_holds_the_call_nor_outlives_it(
     assert shell.alive() == []
 
 
+@pytest.mark.journey
 async def test_a_server_that_keeps_the_pipe_open_is_ended_with_the_command(shell: Shell) -> None:
     told = await shell.run("(setsid sh -c 'while :; do echo up; sleep 0.2; done' &) ; sleep 0.3; echo ready")
     assert "ready" in text_of(told)
@@ -115,11 +116,13 @@ async def test_standard_input_is_empty(shell: Shell) -> None:
     assert text_of(await shell.run("cat; read x || echo nothing; tty")).startswith("nothing\nnot a tty")
 
 
+@pytest.mark.journey
 async def test_a_command_that_closes_and_opens_descriptors_ends_at_its_limit(shell: Shell) -> None:
     told = await shell.run("sleep 0; exec 3<>/dev/null; echo on; sleep 60", timeout=500)
     assert text_of(told).startswith("on\n[ended after 0.5 s")
 
 
+@pytest.mark.journey
 async def test_a_silent_command_ends_at_the_silence_limit(tmp_path: Path) -> None:
     shell = Shell(tmp_path, bash_silence=1)
     told = await shell.run("echo on; sleep 60")
@@ -198,6 +201,7 @@ async def test_of_a_failed_command_less_is_shown(shell: Shell) -> None:
     assert text_of(told).endswith("20000\n[exit code 2]")
 
 
+@pytest.mark.journey
 @pytest.mark.parametrize(
     ("command", "shown"),
     [
@@ -273,6 +277,7 @@ async def test_a_runner_that_does_not_come_in_time_never_comes(shell: Shell) -> 
     assert not (shell.workspace / "f").exists()
 
 
+@pytest.mark.journey
 async def test_progress_tells_the_newest_output(shell: Shell) -> None:
     seen: list[tuple[bytes, int]] = []
     call = make_call(shell.world, shell.workspace, "Bash", progress=lambda text, size: seen.append((text, size)))

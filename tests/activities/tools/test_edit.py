@@ -161,8 +161,8 @@ async def test_a_missing_file_is_told_with_names_like_it(world: World, work: Pat
         await use(make_call(world, work, "Edit"), Edit(), file_path="setings.py", old_string="a", new_string="b")
 
 
-@pytest.mark.parametrize("ending", [b"\n", b"\r\n"])
-@pytest.mark.parametrize("wanted", ["line 150000 of", "line 150000 off"])
+@pytest.mark.parametrize("ending", [pytest.param(b"\n", marks=pytest.mark.journey), b"\r\n"])
+@pytest.mark.parametrize("wanted", ["line 150000 of", pytest.param("line 150000 off", marks=pytest.mark.journey)])
 async def test_twelve_megabytes_are_edited_in_two_seconds_and_not_echoed(
     world: World, work: Path, ending: bytes, wanted: str
 ) -> None:

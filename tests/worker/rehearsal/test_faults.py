@@ -114,6 +114,7 @@ async def test_a_stall_is_silence_and_then_the_rest(stage: Stage, after: int) ->
     assert [block.text for block in (await streamed(client)).content] == ["first", "second"]
 
 
+@pytest.mark.journey
 async def test_a_long_stall_ends_with_the_clients_patience(stage: Stage) -> None:
     _, client = await stage.play(faulty({"cut": "stall", "after_events": 3}))
     with pytest.raises((*BROKEN, anthropic.APITimeoutError)):

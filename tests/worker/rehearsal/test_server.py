@@ -136,6 +136,7 @@ async def test_a_record_goes_on_where_an_earlier_server_left_it(stage: Stage, tm
         assert (tmp_path / f"{number:05d}.json").exists()
 
 
+@pytest.mark.journey
 async def test_a_client_that_leaves_is_noticed(stage: Stage) -> None:
     model, client = await stage.play({"fallback": {"content": "hi", "faults": [{"cut": "stall", "seconds": 60}]}})
     with pytest.raises(TimeoutError):
