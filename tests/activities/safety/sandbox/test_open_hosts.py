@@ -1,9 +1,6 @@
 """A command that a person allowed reaches the hosts that it names; no other host, and no other command, does."""
 
-import socket
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 import pytest
@@ -12,6 +9,7 @@ from activities.safety.sandbox import network
 from activities.tools.bash import Bash
 from tests.activities.safety.sandbox.cell import Cell, cell
 from tests.fakes.held import missing
+from tests.fakes.way_out import way_out
 from tests.fakes.world import SESSION, make_call, text_of, use
 from worker.networks_left import end_networks
 from workflows.contracts.permissions import Decision, Verdict
@@ -30,27 +28,6 @@ ALLOWED = Verdict(decision=Decision.ALLOW, by="person", rule="me@here")
 def inside() -> Iterator[Cell]:
     with cell(1) as made:
         yield made
-
-
-@contextmanager
-def way_out() -> Iterator[tuple[int, list[bytes]]]:
-    """The person's own proxy, which stands for the world: it notes who is to be reached, and answers."""
-    heard: list[bytes] = []
-
-    def serve() -> None:
-        with suppress(OSError):
-            while True:
-                inner, _ = upstream.accept()
-                with inner:
-                    heard.append(inner.recv(1000).split()[1])
-                    inner.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
-                    inner.recv(1000)
-                    inner.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello")
-
-    with socket.create_server(("127.0.0.1", 0)) as upstream:
-        threading.Thread(target=serve, daemon=True).start()
-        yield upstream.getsockname()[1], heard
-        upstream.shutdown(socket.SHUT_RDWR)
 
 
 async def run(inside: Cell, place: int, command: str, port: int, verdict: Verdict | None) -> str:
