@@ -27,6 +27,7 @@ COMMANDS = (
     Listing("rewind", "rewind:rewind", "Work", "Take back files, the conversation, or both."),
     Listing("ls", "sessions:ls", "Look", "List sessions."),
     Listing("show", "sessions:show", "Look", "Show one session."),
+    Listing("tasks", "tasks:tasks", "Look", "List what runs in the background, show its output, end it."),
     Listing("audit", "audit:audit", "Look", "Show every step of a session, and verify it."),
     Listing("approvals", "approvals:approvals", "Decide", "List the questions that wait for you."),
     Listing("approve", "approvals:approve", "Decide", "Allow what a session asks for."),

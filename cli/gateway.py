@@ -124,6 +124,11 @@ class ClientLine:
         except WorkflowFailureError as error:
             raise Refused(_telling(error)) from error
 
+    async def cancel(self, workflow: str, reason: str) -> None:
+        """Ask for its end."""
+        with _told():
+            await self._handle(workflow).cancel(reason=reason, rpc_timeout=LIMIT)
+
     async def attributes(self) -> frozenset[str]:
         """Ask the operator service."""
         from temporalio.api.operatorservice.v1 import ListSearchAttributesRequest

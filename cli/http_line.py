@@ -89,6 +89,10 @@ class HttpLine:
                 raise Refused(_why_ended(event))
         raise Late("it runs still")
 
+    async def cancel(self, workflow: str, reason: str) -> None:
+        """Ask for its end."""
+        await self._ask("POST", f"{_workflow(workflow)}/cancel", {"reason": reason})
+
     async def attributes(self) -> frozenset[str]:
         """Ask the namespace."""
         answer = await self._ask("GET", "/search-attributes")

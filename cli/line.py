@@ -110,6 +110,9 @@ class Line(Protocol):
     async def result(self, workflow: str, seconds: float) -> Json:
         """What the ended workflow gave; Late while it runs, Refused with its message when it failed."""
 
+    async def cancel(self, workflow: str, reason: str) -> None:
+        """Ask for its end, and say why; Ended or NotThere when there is none to be had."""
+
     async def attributes(self) -> frozenset[str]:
         """Names of the search attributes that the server knows."""
 

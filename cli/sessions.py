@@ -21,7 +21,7 @@ from cli.line import (
     Start,
 )
 from workflows.contracts.errors import EngineUnreachable, UsageError, UserError
-from workflows.contracts.ids import ATTRIBUTES, SESSION_PREFIX, SHARED_QUEUE, session_workflow
+from workflows.contracts.ids import ATTRIBUTES, SESSION_PREFIX, SHARED_QUEUE, session_workflow, task_workflow
 
 if TYPE_CHECKING:  # reading contracts takes longer than listing sessions
     from workflows.contracts.permissions import Answer
@@ -120,6 +120,29 @@ class Sessions:
     async def close(self, session: str, request: "Close") -> "Taken":
         """End the session."""
         return await self._update(session, "close", request)
+
+    async def stop_task(self, session: str, task: str, by: str) -> bool:
+        """Have a background task ended; False when it has ended already."""
+        with self._told(session):
+            try:
+                # The server takes a cancel of what has ended, too.
+                if not (await self._line.describe(task_workflow(session, task))).is_open:
+                    return False
+                await self._line.cancel(task_workflow(session, task), by)
+            except (Ended, NotThere):
+                return False
+        return True
+
+    async def has_ended(self, session: str, task: str, seconds: float) -> bool:
+        """Whether all that there was to do for a background task is done within that time."""
+        with self._told(session):
+            try:
+                await self._line.result(task_workflow(session, task), seconds)
+            except Late:
+                return False
+            except (NotThere, Refused):
+                return True
+        return True
 
     async def snapshot(self, session: str, seconds: float = QUERY_LIMIT_S) -> "Snapshot | None":
         """What the session says of itself; None when no worker answers for it in time."""

@@ -11,6 +11,8 @@ from workflows.contracts.ids import session_workflow
 from workflows.contracts.tasks import Delivery, TaskInput, TaskResult, Watched, WatchRequest
 from workflows.steps.calls import call, start
 
+_MOST_BY = 200
+
 
 @workflow.defn
 class ShellTaskWorkflow:
@@ -25,6 +27,7 @@ class ShellTaskWorkflow:
         self._told = given.told
         self._offset = given.offset
         self._is_cancelled = False
+        self._by = ""
 
     @workflow.run
     async def run(self, given: TaskInput) -> TaskResult:  # noqa: ARG002 - the same as __init__ is given
@@ -35,6 +38,7 @@ class ShellTaskWorkflow:
         except asyncio.CancelledError:
             # Only noted: what the cancel asks for needs activities, which a cancelled task could not await.
             self._is_cancelled = True
+            self._by = (workflow.cancellation_reason() or "")[:_MOST_BY]
         try:
             return await living
         except ActivityError:
@@ -86,6 +90,7 @@ class ShellTaskWorkflow:
             task=given.task,
             offset=self._offset,
             number=self._told + 1,
+            by=self._by,
         )
 
     async def _deliver(self, watched: Watched) -> bool:

@@ -21,17 +21,14 @@ BETWEEN_S = 5.0
 
 
 async def watch_task(world: World, request: WatchRequest) -> Watched:
-    """Wait until the task has ended, or until there are lines that its session wants to hear of.
-
-    Cancelled, it ends the task first.
-    """
+    """Wait until the task has ended, there are lines that its session wants to hear of, or the wait is cancelled."""
     folder = world.journal.call(request.session, request.task.key).folder
     lines = _Lines(folder, request.offset, is_first=request.number == 1)
     stop = world.beat().cancelled
     end: CommandEnd | None = None
     while end is None and is_running(folder):
         if stop.is_set():
-            return await end_task(world, request)
+            return Watched(offset=request.offset)
         if request.task.kind == TaskKind.MONITOR and (until := lines.due()) > request.offset:
             return await told_lines(world, request, until)
         with suppress(TimeoutError):

@@ -65,12 +65,14 @@ async def told_end(world: World, request: WatchRequest, end: CommandEnd) -> Watc
         left_out = len(whole) - SHOWN_START - SHOWN_END
         note = f"[{left_out:,} characters left out; all of it: Read result:{full}]"
         shown = f"{whole[:SHOWN_START]}\n{note}\n{whole[-SHOWN_END:]}"
-    text = f"[Background task {request.task.id} ({request.task.title}) has ended: {how(end)}. What it gave:]\n{shown}"
+    by = f" by {request.by}" if is_stopped and request.by else ""
+    text = f"[Background task {request.task.id} ({request.task.title}) has ended: {how(end)}{by}. What it gave:]\n{shown}"
     facts: dict[str, JsonValue] = {
         **outcome.data,
         "call": request.task.call,
         "status": status.value,
         "end": end.kind.value,
+        "by": request.by,
     }
     notice = await _kept(world, request, "task_ended", text, {**facts, "full": full})
     await asyncio.to_thread(record.drop_environment)

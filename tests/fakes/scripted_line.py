@@ -48,6 +48,11 @@ class ScriptedLine:
         """It runs still."""
         raise Late("it runs")
 
+    async def cancel(self, workflow: str, reason: str) -> None:
+        """The next answer, which is none."""
+        self.asked.append((workflow, "cancel", reason))
+        _given(self._updates.pop(0))
+
     async def attributes(self) -> frozenset[str]:
         """None is known."""
         return frozenset()

@@ -71,6 +71,8 @@ class WatchRequest(Contract):
     """Bytes of output that were told before."""
     number: int = 1
     """Of the word that this makes."""
+    by: str = ""
+    """Who asked for its end, and how; empty when its session did."""
 
 
 class Watched(Contract):

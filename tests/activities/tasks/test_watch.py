@@ -123,16 +123,18 @@ async def test_a_watch_that_died_is_taken_up_where_the_command_is_and_tells_the_
     assert "exit code 0" in (await told(second, await watch_task(second.world, watching(stage, task)))).text
 
 
-async def test_a_cancelled_watch_ends_the_command_and_says_so(tmp_path: Path) -> None:
+async def test_a_cancelled_watch_ends_nothing_and_the_end_that_follows_says_who_wanted_it(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     task = await in_background(stage, "echo begun; sleep 60")
     record = stage.world.journal.call(SESSION, task.key)
     stage.beat.cancelled.set()
-    watched = await watch_task(stage.world, watching(stage, task))
+    assert await watch_task(stage.world, watching(stage, task, offset=3)) == Watched(offset=3)
+    assert is_running(record.folder)
+    watched = await end_task(stage.world, watching(stage, task, by="me@here"))
     assert watched.has_ended
-    assert "it was stopped" in (await told(stage, watched)).text
+    assert "it was stopped by me@here. What it gave:]\nbegun" in (await told(stage, watched)).text
     assert not is_running(record.folder)
-    assert await end_task(stage.world, watching(stage, task)) == watched
+    assert await end_task(stage.world, watching(stage, task, by="me@here")) == watched
 
 
 async def test_the_lines_of_a_monitor_are_told_together_each_once_and_its_end_at_last(tmp_path: Path) -> None:
