@@ -15,6 +15,7 @@ from temporalio.service import RPCError
 
 from activities.model.client import AnthropicEndpoint
 from activities.processes.warm import WarmStart
+from activities.safety.sandbox.caches import forget_unused
 from activities.stores.claims import Abandoned
 from activities.stores.home import Home
 from activities.stores.objects import ObjectStore, open_store
@@ -132,6 +133,7 @@ async def _afterwards(client: Client, world: World, left: list[Abandoned]) -> No
         try:
             await end_orphans(client, world)
             await forget_closed(client, world)
+            await asyncio.to_thread(forget_unused, world.home)
         except Exception:
             # Nobody waits for this task: what it does not say here is never heard of.
             log.exception("not everything that sessions left was looked at; it is looked at again later")

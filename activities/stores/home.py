@@ -116,6 +116,11 @@ class Home:
         """Pages fetched a short while ago."""
         return self.root / "web"
 
+    @property
+    def caches(self) -> Path:
+        """What package managers fetched for commands, a folder for each workspace."""
+        return self.root / "caches"
+
     def ensure(self) -> None:
         """Create the folders and see that they can be written; a UserError of one line otherwise."""
         make_folder(self.root)
