@@ -11,7 +11,7 @@ COMPILE := $(BIN)/uv pip compile -q pyproject.toml --group dev --universal --pyt
 	--no-annotate --no-header --generate-hashes --only-binary :all: -o requirements.lock
 
 # Tests by their marks, side by side; what fails so is tried once more alone, and both are told.
-tested = $(BIN)/pytest -q -m $(1) -n $(JOBS) --dist loadfile $(2) || { \
+tested = $(BIN)/pytest -q -m $(1) -n $(JOBS) --dist loadfile --no-loadscope-reorder $(2) || { \
 	echo "some failed while others ran beside them; those once more, one by one:"; \
 	$(BIN)/pytest -q -m $(1) --last-failed --last-failed-no-failures none -rA $(2); }
 
