@@ -13,6 +13,8 @@ from pydantic import JsonValue
 from activities.lsp.connection import Connection, Held, ServerLeft
 
 KEPT = 4
+MOST_ITEMS = 10
+"""Items of an answer that are asked about further."""
 START_S, ANSWER_S = 60.0, 60.0
 
 DEFAULT = ((".py", "jedi-language-server"), (".pyi", "jedi-language-server"))
@@ -35,6 +37,8 @@ class Asked:
     params: dict[str, JsonValue]
     held: Held | None = None
     """The sandbox that its server runs in."""
+    then: str = ""
+    """What is asked next about each `item` of the answer; the answers to that are the answer."""
 
 
 @dataclass
@@ -63,7 +67,8 @@ class LanguageServers:
         async with server.lock:
             await server.connection.notify("textDocument/didOpen", {"textDocument": opened})
             try:
-                return await server.connection.request(asked.method, asked.params, ANSWER_S)
+                answer = await server.connection.request(asked.method, asked.params, ANSWER_S)
+                return await _followed(server.connection, asked.then, answer) if asked.then else answer
             finally:
                 if server.connection.is_alive:
                     await server.connection.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
@@ -88,6 +93,14 @@ class LanguageServers:
         return server
 
 
+async def _followed(connection: Connection, method: str, answer: JsonValue) -> JsonValue:
+    found: list[JsonValue] = []
+    for item in answer[:MOST_ITEMS] if isinstance(answer, list) else ():
+        more = await connection.request(method, {"item": item}, ANSWER_S)
+        found += more if isinstance(more, list) else []
+    return found
+
+
 async def _started(command: tuple[str, ...], environment: Mapping[str, str], asked: Asked) -> Connection:
     workspace = asked.workspace
     connection = await Connection.start(command, workspace, environment, asked.held)
@@ -101,6 +114,7 @@ async def _started(command: tuple[str, ...], environment: Mapping[str, str], ask
             "textDocument": {
                 "hover": {"contentFormat": ["plaintext", "markdown"]},
                 "documentSymbol": {"hierarchicalDocumentSymbolSupport": True},
+                "callHierarchy": {},
             },
             "workspace": {"workspaceFolders": True, "configuration": True},
         },

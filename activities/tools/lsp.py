@@ -35,6 +35,9 @@ class Operation(StrEnum):
     DOCUMENT_SYMBOLS = "documentSymbol"
     WORKSPACE_SYMBOLS = "workspaceSymbol"
     IMPLEMENTATION = "goToImplementation"
+    CALL_HIERARCHY = "prepareCallHierarchy"
+    INCOMING_CALLS = "incomingCalls"
+    OUTGOING_CALLS = "outgoingCalls"
 
 
 _METHODS = {
@@ -44,7 +47,15 @@ _METHODS = {
     Operation.DOCUMENT_SYMBOLS: "textDocument/documentSymbol",
     Operation.WORKSPACE_SYMBOLS: "workspace/symbol",
     Operation.IMPLEMENTATION: "textDocument/implementation",
+    Operation.CALL_HIERARCHY: "textDocument/prepareCallHierarchy",
+    Operation.INCOMING_CALLS: "textDocument/prepareCallHierarchy",
+    Operation.OUTGOING_CALLS: "textDocument/prepareCallHierarchy",
 }
+_THEN = {
+    Operation.INCOMING_CALLS: ("callHierarchy/incomingCalls", "from"),
+    Operation.OUTGOING_CALLS: ("callHierarchy/outgoingCalls", "to"),
+}
+"""What is asked about each function found, and which end of a call is then told."""
 _KINDS = ("", "file", "module", "namespace", "package", "class", "method", "property", "field", "constructor", "enum",
           "interface", "function", "variable", "constant", "string", "number", "boolean", "array", "object", "key",
           "null", "enum member", "struct", "event", "operator", "type parameter")  # fmt: skip
@@ -61,7 +72,7 @@ class Input(ToolInput):
 class LSP(Tool[Input]):
     """Ask the language server of a file's kind: where a name is defined (goToDefinition), used (findReferences) or
     implemented (goToImplementation), what it is (hover), which names a file (documentSymbol) or the whole workspace
-    (workspaceSymbol) defines.
+    (workspaceSymbol) defines, what calls a function (incomingCalls) and what it calls (outgoingCalls).
 
     - More exact than a search for text: other names that look alike are left out. Python works where
       jedi-language-server is installed; others need a server in the settings (`languageServers`).
@@ -98,7 +109,8 @@ class LSP(Tool[Input]):
                 f'one in their settings: "languageServers": ["{path.suffix}=COMMAND"].'
             )
         held = await held_reader(call, command[0])
-        asked = Asked(call.workspace, path, text, _METHODS[given.operation], _params(given, path, text), held)
+        then = _THEN.get(given.operation, ("", ""))[0]
+        asked = Asked(call.workspace, path, text, _METHODS[given.operation], _params(given, path, text), held, then)
         try:
             found_there = server_environment(environment, is_held=held is not None)
             answer = await call.world.languages.ask(command, found_there, asked)
@@ -111,7 +123,7 @@ class LSP(Tool[Input]):
         return ToolOutcome(content=(Text(text=found),), data={"found": len(lines), "server": Path(command[0]).name})
 
 
-_AT_A_PLACE = {Operation.DEFINITION, Operation.REFERENCES, Operation.HOVER, Operation.IMPLEMENTATION}
+_AT_A_PLACE = set(Operation) - {Operation.DOCUMENT_SYMBOLS, Operation.WORKSPACE_SYMBOLS}
 
 
 def _params(given: Input, path: Path, text: str) -> dict[str, JsonValue]:
@@ -143,12 +155,30 @@ def _told(operation: Operation, answer: JsonValue, workspace: Path, kept: LeftOu
             if place is None or not kept.count(place[0]):
                 yield from _symbol(item, workspace, "")
         return
+    if operation in {Operation.CALL_HIERARCHY, *_THEN}:
+        for item in items:
+            yield from _called(item, _THEN.get(operation, ("", ""))[1], workspace, kept)
+        return
     for place in sorted({found for item in items if (found := _place(item)) is not None}):
         if kept.count(place[0], os.path.realpath(place[0])):
             continue
         # Outside the workspace a file is named and not shown: reading there is another permission.
         line = _line_of(place[0], place[1]) if is_inside(Path(place[0]), workspace) else ""
         yield f"{_relative(place[0], workspace)}:{place[1]}" + (f": {line}" if line else "")
+
+
+def _called(call: JsonValue, end: str, workspace: Path, kept: LeftOut) -> Iterator[str]:
+    """A function, and in which lines it calls or is called."""
+    item = call.get(end) if end and isinstance(call, dict) else call
+    place = _place(item)
+    if not isinstance(item, dict) or place is None or kept.count(place[0], os.path.realpath(place[0])):
+        return
+    where = {"uri": item["uri"], "range": item.get("selectionRange") or item.get("range")}
+    (told,) = _symbol({**item, "location": where, "children": []}, workspace, "")
+    spans = call.get("fromRanges") if isinstance(call, dict) else None
+    lines = sorted({_line(span) for span in spans}) if isinstance(spans, list) else []
+    how = "calls it" if end == "from" else "called"
+    yield told + (f", {how} in line {', '.join(map(str, lines))}" if lines else "")
 
 
 def _hover(contents: JsonValue) -> str:

@@ -17,6 +17,7 @@ from workflows.contracts.settings import SessionSettings
 from workflows.contracts.tools import CallStatus
 from workflows.contracts.transcript import OutcomeBody
 
+CALLS = Path(__file__).parents[2] / "fakes" / "call_hierarchy.py"
 PROGRAMS = str(Path(sys.executable).parent)
 pytestmark = [pytest.mark.journey, pytest.mark.timeout(150)]
 
@@ -77,6 +78,29 @@ async def test_places_in_files_that_a_rule_keeps_back_are_counted_and_not_shown(
         "shop.py:1: def greet(name: str) -> str:",
         "[2 files were left out: deny rule Read(user.py)]",
     ]
+
+
+async def test_who_calls_a_function_and_whom_it_calls(stage: Stage) -> None:
+    (stage.workspace / "calls.x").write_text("def a(): b(); c()\ndef b(): c()\ndef c(): 1\n")
+    script = stage.folder / "tools" / "calls"
+    script.parent.mkdir()
+    script.write_text(f"#!{sys.executable}\n{CALLS.read_text()}")
+    script.chmod(0o755)
+    stage.settings = SessionSettings(language_servers=(f".x={script}",))
+    try:
+        assert text(await asked(stage, "prepareCallHierarchy", "calls.x", line=2)) == "function b (calls.x:2)"
+        assert text(await asked(stage, "incomingCalls", "calls.x", line=3)).splitlines() == [
+            "function a (calls.x:1), calls it in line 1",
+            "function b (calls.x:2), calls it in line 2",
+        ]
+        assert (
+            text(await asked(stage, "outgoingCalls", "calls.x", line=2)) == "function c (calls.x:3), called in line 2"
+        )
+        assert text(await asked(stage, "incomingCalls", "calls.x")).startswith("Nothing was found for incomingCalls")
+        stage.settings = stage.settings.model_copy(update={"rules": Rules(deny=("Read(calls.x)",))})
+        assert "calls.x:1" not in text(await asked(stage, "incomingCalls", "calls.x", line=3))
+    finally:
+        await stage.world.languages.close()
 
 
 async def test_a_server_in_the_full_sandbox_writes_nothing_and_reaches_nobody(stage: Stage) -> None:
