@@ -1,19 +1,16 @@
 """Names of objects, and what is said when one is missing or damaged."""
 
-import hashlib
 import re
 import secrets
 
+from workflows.contracts.digests import digest_of
 from workflows.contracts.errors import DamagedObject, MissingObject, UserError
+
+__all__ = ["DIGEST", "STORE_ID", "digest_of", "missing", "new_store_id", "readable_id", "unreadable", "verified"]
 
 DIGEST = re.compile(r"[0-9a-f]{64}")
 STORE_ID = "STORE_ID"
 """Under this name a store keeps its own id."""
-
-
-def digest_of(data: bytes) -> str:
-    """The name of these bytes: their SHA-256 in hex."""
-    return hashlib.sha256(data).hexdigest()
 
 
 def new_store_id() -> str:

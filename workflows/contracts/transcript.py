@@ -1,19 +1,33 @@
 """Entry kinds and their canonical bytes, EntryMeta (what the workflow keeps of an entry)."""
 
-import hashlib
-import json
 from datetime import datetime
 from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
 
 from workflows.contracts.contract import Contract
+from workflows.contracts.digests import canonical, digest_of
 from workflows.contracts.directives import Directive
 from workflows.contracts.extensions import HookRecord
 from workflows.contracts.messages import Block, Role, Shown
 from workflows.contracts.model import StopReason, Usage
 from workflows.contracts.permissions import Answer, RefusedHosts, Verdict
 from workflows.contracts.tools import CallStatus, Effect
+
+__all__ = [
+    "PAGE_EVERY",
+    "PAGE_SPAN",
+    "Body",
+    "EditBody",
+    "Entry",
+    "MessageBody",
+    "NoticeBody",
+    "OutcomeBody",
+    "Page",
+    "canonical",
+    "digest_of",
+    "stamp",
+]
 
 PAGE_EVERY = 16
 """Entries from one page object to the next: a cold reader follows at most 15 parents one by one."""
@@ -25,17 +39,6 @@ PAGE_SPAN = 128
 def stamp(moment: datetime) -> str:
     """How a moment in UTC is written everywhere: ISO 8601 in milliseconds, with Z."""
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def canonical(value: JsonValue) -> bytes:
-    """The one byte form of a JSON value: keys sorted by code point, no blanks, UTF-8 unescaped, no NaN."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    return text.encode("utf-8")
-
-
-def digest_of(data: bytes) -> str:
-    """SHA-256 of the bytes, in lower-case hex."""
-    return hashlib.sha256(data).hexdigest()
 
 
 class MessageBody(Contract):
