@@ -122,7 +122,11 @@ def _of_json(event: str, given: Given) -> HookAnswer:
     if specific is not None:
         if not isinstance(specific, dict):
             raise BadAnswer("its hookSpecificOutput is no object")
-        answer = answer.model_copy(update=_specific(event, specific, told))
+        changed = _specific(event, specific, told)
+        if answer.decision == Decision.DENY and changed.get("decision") != Decision.DENY:
+            # A hook that says both yes and no says no.
+            changed = {name: value for name, value in changed.items() if name not in {"decision", "reason"}}
+        answer = answer.model_copy(update=changed)
     return answer.model_copy(update={"told": tuple(told)})
 
 
@@ -186,6 +190,10 @@ def _answered(given: Given, told: list[str]) -> dict[str, object]:
         raise BadAnswer(f"its decision.behavior is {behavior!r}; there are allow and deny")
     known = {"behavior", "message", "interrupt"}
     told += [f"decision.{name} has no effect" for name in sorted(decision.keys() - known)]
+    if behavior == "allow" and decision.get("updatedInput") is not None:
+        # A yes to another input is none to this one.
+        told.append("a yes with updatedInput leaves the question to the person: PreToolUse changes inputs")
+        return {}
     changed: dict[str, object] = {"decision": _DECISIONS[behavior], "reason": _text(decision, "message")}
     if behavior == "deny" and _flag(decision, "interrupt", default=False):
         changed |= {"stops": True, "stop_reason": changed["reason"]}

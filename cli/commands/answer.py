@@ -65,7 +65,9 @@ def _chosen(questions: tuple[Question, ...], choose: tuple[str, ...], text: tupl
     """The answers as the flags give them; UsageError when they do not fit the questions."""
     picks = choose or (OTHER,) * len(text)
     if len(picks) != len(questions):
-        raise UsageError(f"There are {len(questions)} questions and {len(picks)} answers: --choose once for each.")
+        asked = f"There are {len(questions)} questions" if len(questions) > 1 else "There is 1 question"
+        given = f"{len(picks)} answer{'s' if len(picks) > 1 else ''}"
+        raise UsageError(f"{asked} and {given}: --choose once for each.")
     words = list(text)
     answers = tuple(_one(question, pick, words) for question, pick in zip(questions, picks, strict=True))
     if words:
@@ -98,7 +100,8 @@ def _one(question: Question, pick: str, words: list[str]) -> Chosen:
 def _dialogue(questions: tuple[Question, ...]) -> tuple[Chosen, ...]:
     """Ask in the terminal, one question after the other."""
     if not sys.stdin.isatty():
-        raise UsageError(f"What is the answer? Say --choose for each of the {len(questions)} questions, or --text.")
+        each = f" for each of the {len(questions)} questions" if len(questions) > 1 else ""
+        raise UsageError(f"What is the answer? Say --choose{each}, or --text.")
     answers = []
     for question in questions:
         for line in choice_lines(f'{{"questions": [{question.model_dump_json()}]}}'):

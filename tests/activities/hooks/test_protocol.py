@@ -92,11 +92,23 @@ def test_an_answer_that_does_not_fit_is_bad(event: str, given: Said, why: str) -
             specific("PermissionRequest", decision={"behavior": "allow", "updatedPermissions": []}),
             "decision.updatedPermissions has no effect",
         ),
+        (
+            "PermissionRequest",
+            specific("PermissionRequest", decision={"behavior": "allow", "updatedInput": {"command": "ls"}}),
+            "a yes with updatedInput leaves the question to the person: PreToolUse changes inputs",
+        ),
     ],
 )
 def test_what_has_no_effect_is_told(event: str, given: Said, told: str) -> None:
     answer = answer_of(event, given)
     assert told in "; ".join(answer.told)
+
+
+@pytest.mark.parametrize("word", ["allow", "ask", "defer"])
+def test_a_hook_that_says_both_no_and_something_else_says_no(word: str) -> None:
+    specific_part = {"hookEventName": PRE, "permissionDecision": word, "permissionDecisionReason": "b"}
+    answer = answer_of(PRE, said({"decision": "block", "reason": "a", "hookSpecificOutput": specific_part}))
+    assert (answer.decision, answer.reason) == (Decision.DENY, "a")
 
 
 def test_long_words_are_cut_and_the_cut_is_told() -> None:

@@ -245,6 +245,13 @@ async def test_a_hook_may_answer_in_the_persons_place_but_not_against_a_rule(tmp
     asking = staged(tmp_path / "2", rule, rules=Rules(ask=("Bash",)))
     await asking.reply(use("Bash", command="date"))
     assert (await run_tool(asking.world, asking.request(mode=Mode.DEFAULT))).status == CallStatus.NEEDS_APPROVAL
+    other = {"behavior": "allow", "updatedInput": {"file_path": "g", "content": "y"}}
+    changing = hook(
+        say(hookSpecificOutput={"hookEventName": "PermissionRequest", "decision": other}), event="PermissionRequest"
+    )
+    changed = staged(tmp_path / "4", changing)
+    await changed.reply(use("Write", **WRITE))
+    assert (await run_tool(changed.world, changed.request(mode=Mode.DEFAULT))).status == CallStatus.NEEDS_APPROVAL
     broken = staged(tmp_path / "3", hook("exit 9", event="PermissionRequest"))
     await broken.reply(use("Write", **WRITE))
     assert (await run_tool(broken.world, broken.request(mode=Mode.DEFAULT))).status == CallStatus.NEEDS_APPROVAL
