@@ -11,9 +11,9 @@ def named(entry):
         yield from [(part.get("digest", ""), part["kind"]) for part in [block, *block.get("content", ())]]
     yield from [(entry["page"], "page"), *((digest, "reply set aside") for digest in body.get("discards", ()))]
     yield from ((effect.get("before_object", ""), "file version") for effect in body.get("effects", ()))
-    facts = body["data"] if body["kind"] == "notice" and "data" in body else {}
-    more = [(body.get("full", ""), "whole result"), (body.get("answer", {}).get("content"), "words answered")]
-    yield from [*more, *((facts.get(what, ""), what) for what in ("settings", "context", "full", "history"))]
+    yield from ((of.get("answer", {}).get("content"), "words answered") for of in (body, body.get("hosts", {})))
+    facts = body.get("data", {}) if body["kind"] == "notice" else {"whole result": body.get("full", "")}
+    yield from ((facts.get(what, ""), what) for what in ("settings", "context", "full", "history", "whole result"))
 
 
 def heads(history):

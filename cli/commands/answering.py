@@ -7,6 +7,7 @@ from cli.display.permissions import questions_of
 from cli.watch.questionnaire import Questionnaire
 from workflows.contracts.events import ApprovalAsked
 from workflows.contracts.permissions import Chosen, Mode
+from workflows.core.intake import PLAN_TOOL
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Answering:
             )
         if event.choices:
             return None
-        if key in {"a", "A"} and event.content:
+        if key in {"a", "A"} and event.tool == PLAN_TOOL:
             return self._replied(Reply(event.approval, allow=True, mode=Mode.ACCEPT_EDITS))
         if key in {"a", "A"} and event.suggestions:
             return self._replied(Reply(event.approval, allow=True, always=event.suggestions))

@@ -112,6 +112,7 @@ def _call_rows(step: CallStep, theme: Theme) -> Iterator[str]:
     yield from _hook_rows(step.hooks, theme)
     for line in step.sandbox_told:
         yield theme.paint("warning" if "denial" in line else "dim", f"{_INDENT}{one_line(line)}")
+    yield from _hosts_rows(step.hosts, theme)
     for effect in step.effects:
         change = f"  {_change(effect['before'], effect['after'])}" if effect["after"] else ""
         yield theme.paint("dim", f"{_INDENT}{effect['kind']} {one_line(effect['path'])}{change}")
@@ -133,6 +134,22 @@ def _hook_rows(hooks: Iterable[JsonValue], theme: Theme) -> Iterator[str]:
         yield theme.paint("error" if failed else "dim", f"{row}{failed}{ended}{took}{crash}")
         if told["text"]:
             yield theme.paint("dim", f"{_INDENT}  {told['text'][:200]}")
+
+
+def _hosts_rows(hosts: Mapping[str, JsonValue], theme: Theme) -> Iterator[str]:
+    """Of hosts that its command was refused: who was asked, who answered, what was opened."""
+    if not hosts:
+        return
+    told = {name: one_line(_listed(value)) for name, value in hosts.items()}
+    who = f", answered by {told['signer'] or 'somebody'} (signature {told['signature']})" if told["signature"] else ""
+    asked = f"asked about {told['asked']}{who or ', not answered'}" if told["asked"] else "nobody was asked"
+    why = f"{told['by']} {told['rule']}".strip()
+    row = f"{_INDENT}hosts refused: {told['refused']}; {asked} ({why}); opened: {told['opened'] or 'none'}"
+    yield theme.paint("error" if told["signature"] in {"invalid", "unsigned"} else "dim", row)
+
+
+def _listed(value: JsonValue) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _change(before: str, after: str) -> str:

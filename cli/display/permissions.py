@@ -24,8 +24,8 @@ def question_rows(question: Question, session: str, width: int, theme: Theme) ->
     rows = wants[:SHOWN_ROWS]
     if len(wants) > SHOWN_ROWS:
         rows[-1] = fit(f"{rows[-1]}…", width)
-    edits = ", a allows and accepts edits" if question.content else ""
-    if question.suggestions and not question.content:
+    edits = ", a allows and accepts edits" if question.is_plan else ""
+    if question.suggestions and not question.is_plan:
         edits = ", a allows it always"
         saves = f"  always saves: {', '.join(map(one_line, question.suggestions))}"
         rows += wrap(saves, width)

@@ -11,6 +11,7 @@ from workflows.contracts.events import (
     ToolProgress,
     ToolStarted,
 )
+from workflows.contracts.ids import call_id, hosts_question
 
 ANY = 1_000_000_000
 """Later than every exchange and attempt."""
@@ -30,8 +31,8 @@ def with_tool(screen: Screen, event: ToolStarted | ToolProgress | ToolEnded) -> 
     known[key] = _tool_run(replace(run, attempt=event.attempt), event)
     screen = replace(screen, tools=tuple(known[each] for each in sorted(known)), turn=max(screen.turn, event.turn))
     if isinstance(event, ToolEnded):
-        approval = f"{event.exchange}.{event.place}"
-        screen = replace(screen, questions=tuple(each for each in screen.questions if each.approval != approval))
+        ids = {call_id(event.exchange, event.place), hosts_question(event.exchange, event.place)}
+        screen = replace(screen, questions=tuple(each for each in screen.questions if each.approval not in ids))
     return _with_tool_phase(tools_closed(screen))
 
 
@@ -96,7 +97,10 @@ def with_approval(screen: Screen, event: ApprovalAsked | ApprovalAnswered) -> Sc
             event.suggestions,
         )  # fmt: skip
         if event.content and not event.choices:
-            screen = tell(screen, event, Told(f"the plan:\n{event.content}", "ask"))
+            shown = f"the plan:\n{event.content}" if asked.is_plan else event.content
+            # Also where a worker died and the question is told again.
+            once = event.model_copy(update={"seq": 0, "at": f"{event.approval} shown"})
+            screen = tell(screen, once, Told(shown, "ask"))
         return replace(screen, questions=(*others, asked), phase="waiting for approval")
     verdict = "allowed" if event.allow else "denied"
     told = Told(f"{verdict}: call {event.approval}{_by(event.by)}", "ok" if event.allow else "warning")

@@ -82,11 +82,11 @@ def _outcome(at: str, body: OutcomeBody, use: ToolUse | None) -> Iterator[Event]
     where = Place(at=body.ended or at, turn=body.turn, exchange=body.exchange, attempt=body.attempt)
     given = (value for value in use.input.values() if isinstance(value, str)) if use else iter(())
     yield ToolStarted(**where, place=body.place, tool=body.tool, summary=next(given, "")[:300])
-    if body.answer is not None:
-        answer = body.answer
-        yield ApprovalAnswered(
-            **where, place=body.place, approval=answer.approval, allow=answer.allow, by=answer.by
-        )  # fmt: skip
+    for answer in (body.answer, body.hosts.answer if body.hosts else None):
+        if answer is not None:
+            yield ApprovalAnswered(
+                **where, place=body.place, approval=answer.approval, allow=answer.allow, by=answer.by
+            )  # fmt: skip
     began, ended = moment(body.started), moment(body.ended)
     yield ToolEnded(
         **where,

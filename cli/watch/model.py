@@ -5,6 +5,7 @@ from datetime import datetime
 
 from workflows.contracts.events import ExchangeEnded, ModelRetry, TurnEnded
 from workflows.contracts.session import Totals
+from workflows.core.intake import PLAN_TOOL
 
 
 @dataclass(frozen=True)
@@ -52,11 +53,16 @@ class Question:
     reason: str = ""
     exchange: int = 0
     content: str = ""
-    """The plan that is submitted, or the questions as JSON."""
+    """The plan that is submitted, the hosts to open, or the questions as JSON."""
     has_choices: bool = False
     """It is answered by choosing, not by yes or no."""
     suggestions: tuple[str, ...] = ()
-    """The rules that *always* would save."""
+    """What *always* would save."""
+
+    @property
+    def is_plan(self) -> bool:
+        """Whether it shows a plan, which may be approved in a mode."""
+        return self.tool == PLAN_TOOL
 
 
 @dataclass(frozen=True)

@@ -220,6 +220,20 @@ def test_an_open_question_is_there_until_it_is_answered_and_comes_back_by_no_rep
     assert shown(screen).count("- allowed: call 1.0 by ann") == 1
 
 
+def test_a_call_that_asks_twice_shows_each_question_and_what_it_is_about_once() -> None:
+    first = {"turn": 1, "exchange": 1, "place": 0, "approval": "1.0"}
+    second = {**first, "approval": "1.0.hosts", "summary": "open far.example", "content": "hosts:\n  far.example"}
+    screen = after([
+        ApprovalAsked.model_validate({**first, "seq": 1, "tool": "Bash", "summary": "make"}),
+        ApprovalAnswered.model_validate({**first, "seq": 2, "allow": True}),
+        *(ApprovalAsked.model_validate({**second, "seq": seq, "tool": "Bash"}) for seq in (3, 4)),
+    ])  # fmt: skip
+    assert [question.approval for question in screen.questions] == ["1.0.hosts"]
+    assert sum("far.example" in line for line in shown(screen)) == 1
+    ends = ToolEnded.model_validate({**first, "seq": 5, "tool": "Bash", "status": "ok"})
+    assert after([ends], screen).questions == ()
+
+
 def test_a_retry_is_shown_until_the_model_answers_and_a_final_one_is_a_line() -> None:
     retry = ModelRetry(turn=1, exchange=1, attempt=1, failure="overloaded", text="busy", seconds=9)
     screen = after(numbered([*opened(), ExchangeStarted(turn=1, exchange=1, attempt=1, model="m"), retry]))

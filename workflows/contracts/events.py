@@ -125,11 +125,11 @@ class ApprovalAsked(Happened):
     summary: str
     reason: str = ""
     content: str = ""
-    """The plan, or the questions as JSON, at most 16 KB of it."""
+    """The plan, the hosts to open, or the questions as JSON, at most 16 KB of it."""
     choices: tuple[Choice, ...] = ()
     """One for each question that the answer must answer."""
     suggestions: tuple[str, ...] = ()
-    """The rules that *always* saves; none where there are none, or too many to be read at a glance."""
+    """What *always* saves; none where there is nothing, or too much to be read at a glance."""
 
 
 class ApprovalAnswered(Happened):

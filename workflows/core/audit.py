@@ -31,6 +31,7 @@ from workflows.contracts.transcript import (
     digest_of,
 )
 from workflows.core.audit_histories import RunFacts, Taken
+from workflows.core.audit_hosts import facts_of
 from workflows.core.server_blocks import searches
 from workflows.core.signatures import is_signed
 
@@ -208,6 +209,7 @@ def _call(reader: _Reader, line: Line, entry: Entry, body: OutcomeBody) -> CallS
         updated_input="" if body.updated_input is None else short(canonical(body.updated_input).decode()),
         sandbox=str(body.data.get("sandbox", "")),
         sandbox_told=_lines(body.data.get("sandbox_told")),
+        hosts=facts_of(body.hosts, signature_of(reader.eras[line.n], body.hosts.answer if body.hosts else None)),
     )
 
 

@@ -19,6 +19,7 @@ from workflows.contracts.transcript import (
 )
 from workflows.core.audit import eras_of, public_key_of, signature_of, tool_uses
 from workflows.core.audit_histories import RunFacts
+from workflows.core.audit_hosts import is_for_these
 from workflows.core.pending import shown
 
 FILE_VERSION = "file version"
@@ -44,10 +45,11 @@ def references(entry: Entry) -> Iterator[Reference]:
         case MessageBody(blocks=blocks, discards=discards):
             yield from _images(blocks)
             yield from (Reference(digest, SET_ASIDE) for digest in discards)
-        case OutcomeBody(content=content, full=full, effects=effects, answer=answer):
+        case OutcomeBody(content=content, full=full, effects=effects, answer=answer, hosts=hosts):
             yield from _images(content)
-            if answer is not None and answer.content:
-                yield Reference(answer.content, "words answered")
+            for each in (answer, hosts.answer if hosts else None):
+                if each is not None and each.content:
+                    yield Reference(each.content, "words answered")
             if full:
                 yield Reference(full, "whole result")
             yield from (Reference(each.before_object, _version(each)) for each in effects if each.before_object)
@@ -218,6 +220,12 @@ def check_signatures(session: str, lines: Sequence[Line], runs: Sequence[RunFact
             yield Problem(session, line.n, line.digest, f"{where} was given for another call")
         if body.verdict.by == "person" and body.answer is None:
             yield Problem(session, line.n, line.digest, f"{where} is missing, though a person is said to have decided")
+        if body.hosts is not None:
+            where = f"the answer about hosts of call {body.exchange}.{body.place}"
+            if (state := signature_of(era, body.hosts.answer)) in {"unsigned", "invalid"}:
+                yield Problem(session, line.n, line.digest, f"{where} is {state}: no person of this session gave it")
+            if not is_for_these(era.session, bound_digest(body), body):
+                yield Problem(session, line.n, line.digest, f"{where} was given for another call, or for other hosts")
 
 
 def check_history(session: str, n: int | None, digest: str, run: RunFacts, lines: Sequence[Line]) -> Iterator[Problem]:

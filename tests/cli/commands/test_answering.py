@@ -46,6 +46,13 @@ def test_a_accepts_edits_with_a_plan_and_nothing_with_anything_else() -> None:
     assert answering(COMMAND).press("a") is None
 
 
+def test_a_question_about_hosts_has_something_to_show_and_is_no_plan() -> None:
+    offered = ("sandbox.network.allowedDomains far.example",)
+    hosts = COMMAND.model_copy(update={"approval": "1.0.hosts", "content": "  far.example", "suggestions": offered})
+    assert answering(hosts).press("a") == Reply("1.0.hosts", allow=True, always=offered)
+    assert answering(hosts.model_copy(update={"suggestions": ()})).press("a") is None
+
+
 def test_questions_that_cannot_be_read_can_only_be_declined_here() -> None:
     open_ones = answering(QUESTION.model_copy(update={"content": "{}x"}))
     assert [open_ones.press(key) for key in "1y"] == [None, None]

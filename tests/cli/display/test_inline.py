@@ -127,6 +127,20 @@ def test_the_rules_that_one_key_would_save_are_shown_before() -> None:
     assert "y allows, a allows it always, n denies" in shown
 
 
+def test_a_question_about_hosts_shows_them_and_what_always_would_save() -> None:
+    watching = Watching()
+    asked = ApprovalAsked(
+        turn=1, exchange=1, place=0, tool="Bash", approval="1.0.hosts", summary="open far.example",
+        content="hosts\n  far.example", suggestions=("sandbox.network.allowedDomains far.example",),
+    )  # fmt: skip
+    watching.see(*numbered([*opened(), *reply(1, "x", calls=1), asked]))
+    shown = " ".join(" ".join(watching.terminal.screen()).split())
+    assert "the plan" not in shown
+    assert "always saves: sandbox.network.allowedDomains far.example" in shown
+    assert "y allows, a allows it always, n denies" in shown
+    assert "perdure approve s1 1.0.hosts" in shown
+
+
 def test_a_retry_counts_down() -> None:
     watching = Watching()
     watching.see(

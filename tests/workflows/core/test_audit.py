@@ -8,7 +8,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from workflows.contracts.audit import CallStep, ExchangeStep, Line, PromptStep, Step
 from workflows.contracts.messages import Block, Image, Role, Text, ToolResult, ToolUse
 from workflows.contracts.model import StopReason, Usage
-from workflows.contracts.permissions import Answer, Decision, Verdict, answer_bytes
+from workflows.contracts.permissions import Answer, Decision, RefusedHosts, Verdict, answer_bytes
 from workflows.contracts.tools import CallStatus, Effect
 from workflows.contracts.transcript import Body, Entry, MessageBody, NoticeBody, OutcomeBody, Page, digest_of
 from workflows.core.audit import seconds_between, short, steps_of, totals_of
@@ -22,6 +22,7 @@ from workflows.core.audit_checks import (
 )
 from workflows.core.audit_histories import Mention, RunFacts, Taken
 from workflows.core.pending import bodies
+from workflows.core.refused_hosts import hosts_digest
 
 AT = "2026-01-01T00:00:00.000Z"
 KEY = Ed25519PrivateKey.generate()
@@ -188,6 +189,36 @@ def test_a_person_s_answer_has_to_be_signed_for_exactly_this_call(answer: Answer
     assert [why in problem.text for problem in problems] == ([True] if why else [])
     (step,) = (step for step in steps_of("s", lines, {}) if isinstance(step, CallStep))
     assert step.signature == state
+
+
+def about_hosts(session: str, call: str, *names: str) -> str:
+    return hosts_digest(session, call, call_digest(ONE), names)
+
+
+@pytest.mark.parametrize(
+    ("digest", "changed", "why"),
+    [
+        (about_hosts("s", "1.0", "a.example"), {}, ""),
+        (about_hosts("s", "1.0", "b.example"), {}, "was given for another call, or for other hosts"),
+        (about_hosts("other", "1.0", "a.example"), {}, "was given for another call, or for other hosts"),
+        (about_hosts("s", "1.1", "a.example"), {}, "was given for another call, or for other hosts"),
+        (about_hosts("s", "1.0", "a.example"), {"allow": False}, "is invalid"),
+    ],
+)
+def test_an_answer_about_hosts_has_to_be_signed_for_just_these(
+    digest: str, changed: dict[str, object], why: str
+) -> None:
+    answer = signed(KEY, approval="1.0.hosts", digest=digest, content="c" * 64).model_copy(update=changed)
+    asks = Verdict(decision=Decision.ASK, by="mode", rule="default")
+    hosts = RefusedHosts(refused=("a.example", "b.example"), asked=("a.example",), verdict=asks, answer=answer)
+    lines = chain(OPENED, prompt(), reply(ONE), outcome(ONE, hosts=hosts))
+    problems = list(check_signatures("s", lines))
+    assert [why in problem.text for problem in problems] == ([True] if why else [])
+    (step,) = (step for step in steps_of("s", lines, {}) if isinstance(step, CallStep))
+    assert (step.hosts["asked"], step.hosts["signer"], step.hosts["opened"]) == (["a.example"], "ada", [])
+    entry = lines[-1].entry
+    assert entry is not None
+    assert ("c" * 64, "words answered") in [(each.digest, each.what) for each in references(entry)]
 
 
 def test_a_key_that_history_does_not_know_is_told() -> None:

@@ -201,6 +201,16 @@ def test_a_call_that_ended_without_an_outcome_is_lost_not_unanswered() -> None:
     assert (turns.lost(turn_of(state)), turns.unanswered(turn_of(state))) == ((0,), (1,))
 
 
+def test_a_call_that_has_ended_and_is_asked_about_counts_as_it_was_if_nobody_answers() -> None:
+    asked = ToolDone(status=CallStatus.NEEDS_APPROVAL, approval=question(), outcome=DIGEST, cwd="/w/sub", cost=3)
+    state = turns.ran(in_turn(call(), call()), 0, asked)
+    assert next_step(state, LIMITS) == AwaitApproval()
+    assert (turns.waiting(turn_of(state)), turns.unanswered(turn_of(state))) == ((DIGEST,), (1,))
+    assert (state.cwd, state.totals.cost, state.totals.calls) == ("/w/sub", 3, 0)
+    lost = turns.ran(state, 0, ToolDone(status=CallStatus.UNKNOWN))
+    assert (turns.waiting(turn_of(lost)), turns.lost(turn_of(lost))) == ((DIGEST,), ())
+
+
 def test_calls_beyond_the_most_are_counted_with_their_reply() -> None:
     state = turns.replied(in_turn(), reply(calls=[BASH], beyond=900), LIMITS)
     assert (turn_of(state).beyond, len(turn_of(state).calls)) == (900, 1)
