@@ -68,6 +68,8 @@ def _destroyed(act: Act) -> str:  # noqa: PLR0911 - one case a program
         return _cleaned(act)
     if name in {"tar", "gtar", "bsdtar"} and any(one.startswith("--remove-f") for one in values):
         return next(iter(critical), "")
+    if name in {"zip", "7z", "7za", "7zz"} and ("m" in flags or {"--move", "-sdel"} & set(values)):
+        return next(iter(critical), "")
     if name in {"cp", "gcp", "ditto"} and re.search(r"[raR]", flags):
         return next((one for one in act.operands[-1:] if act.path(one) in {"/", "/etc", "/usr", "/bin", "/lib"}), "")
     return _programmed(act) if name in INTERPRETERS or name in {"perl", "ruby", "php", "pwsh", "powershell"} else ""
@@ -132,7 +134,9 @@ def _cleaned(act: Act) -> str:
         place = one.partition("=")[2] if one.startswith("--work-tree=") else place
         if place and _is_critical(act, place):
             return place
-    return "." if act.folder and "clean" in values and _is_critical(act, ".") else ""
+    if "clean" not in values:
+        return ""
+    return next((one for one in ("." if act.folder else "", *act.operands) if one and _is_critical(act, one)), "")
 
 
 def _programmed(act: Act) -> str:
@@ -180,7 +184,9 @@ _FORMATTERS = re.compile(
     r"mkfs(\..+)?|mke2fs|mkswap|wipefs|newfs.*|mkntfs|mkdosfs|blkdiscard|cryptsetup|sgdisk|gdisk|sfdisk|cfdisk"
     r"|fdisk|parted"
     r"|gparted|badblocks|hdparm|nvme|mdadm|pvcreate|pvremove|vgremove|lvremove|vgreduce|zpool|diskutil|flashrom"
-    r"|flash_erase"
+    r"|flash_erase|scrub|debugfs|asr|ntfs(?:clone|fix|resize)|lvreduce|lvresize|lvcreate|vgcreate|gpart|growisofs"
+    r"|cdrecord|wodim|dd_rescue|ddpt|sg_dd|sg_write\w*|sdparm|fsarchiver|e2label|fatlabel|swaplabel|veracrypt|mkexfatfs"
+    r"|mkudffs|mkreiserfs|mkjfs|bcachefs|xfs_copy|xfs_admin|fatresize|kpartx|dislocker\w*|hdiutil|disktool"
     r"|sg_format|format|diskpart|dmsetup|resize2fs|tune2fs|e2fsck|fsck(\..+)?|partx|sg_sanitize|nwipe|ddrescue"
     r"|partclone.*"
     r"|bcache-super-show|make-bcache|xfs_repair|btrfs|zfs|efibootmgr|grub-install|extlinux|bootctl|asahi-.*|mtd_debug"
@@ -244,7 +250,7 @@ _ENDLESS = re.compile(
     r"(?:while\s+(?:true|:|\[\s*1\s*\]|\(\(\s*1\s*\)\)|\[\[\s*1\s*\]\])|until\s+false|for\s*\(\(\s*;\s*;\s*\)\))"
 )
 _FORKS = re.compile(
-    r"(?:while|loop|for\s*\(;;\)|until|do\b|1\s*while)[^\n]{0,80}\bfork\b|\bfork\b[^\n]{0,30}\bwhile\b"
+    r"(?:while|loop|for\s*\(;;\)|until|do\b|1\s*while)[^\n]{0,80}(?:\b|_)fork\b|\bfork\b[^\n]{0,30}\bwhile\b"
     r"|fork[^\n]{0,20}fork"
     r"|while\s*(?:True|1|\(1\)|\(true\))[^\n]{0,120}(?:os\.fork|spawn|Popen|exec)\b"
     r"|os\.fork\(\)[^\n]{0,40}(?:while|for)",
@@ -303,6 +309,10 @@ def _fills(act: Act) -> bool:
         return endless and bool(target) and target != "/dev/null" and not pipes
     outputs = [path for _, faces in act.outputs for path in faces if path != "/dev/null"]
     outputs += act.operands if act.name in {"tee", "sponge"} else []
+    if act.name in {"cp", "gcp", "ditto", "install"}:
+        return bool(_SOURCES & set(act.operands[:-1])) and act.operands[-1:] != ["/dev/null"]
+    if act.name in INTERPRETERS and any(_writes_endlessly(one) for one in programs_of(act)):
+        return True
     if not outputs:
         return False
     sources = [act, *act.upstream]
@@ -312,6 +322,19 @@ def _fills(act: Act) -> bool:
         one.name == "yes" or (one.name in {"cat", "pv", "cp", "tee"} and _SOURCES & {*one.operands, *_input_paths(one)})
         for one in sources
     )
+
+
+_LOOPS = re.compile(
+    r"while\s{0,9}\(?\s{0,9}(?:1|true)\b|for\s{0,9}\(\s{0,9};;\s{0,9}\)|\bloop\s{0,9}(?:\{|do\b)", re.IGNORECASE
+)
+_WRITES = re.compile(
+    r"\.write|>{1,2}\s{0,9}['\"]|open\s{0,9}\(?[^)]{0,80}['\"][wa>]|(?:write|append)\w{0,20}\(|file_put_contents"
+)
+_RESTS = re.compile(r"break|sleep|return|exit|last\b|accept|recv")
+
+
+def _writes_endlessly(program: str) -> bool:
+    return bool(_LOOPS.search(program) and _WRITES.search(program) and not _RESTS.search(program))
 
 
 def _input_paths(act: Act) -> list[str]:

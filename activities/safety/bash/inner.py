@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 
+from activities.safety.bash.carried import carried
 from activities.safety.bash.interpreted import PROGRAM_FLAGS, Inner, program, replacements_run, strings_of
 from activities.safety.bash.names import AWKS, family, is_shell, named
 from activities.safety.bash.options import parse_front
@@ -27,8 +28,10 @@ def inner_of(command: SimpleCommand) -> Iterator[Inner]:
         yield from find(command, values)
     elif is_shell(name):
         yield from _shell(values)
-    elif family(name) in PROGRAM_FLAGS:
-        yield from program(values, PROGRAM_FLAGS[family(name)])
+    elif family(name.lower()) in PROGRAM_FLAGS:
+        yield from program(values, PROGRAM_FLAGS[family(name.lower())])
+    else:
+        yield from carried(values, command.words)
     if name in AWKS:
         yield from strings_of(" ".join(values[1:]), is_quoted=True)
     yield from _by_flags(values)
@@ -115,9 +118,10 @@ def _xargs(command: SimpleCommand, values: list[str]) -> Iterator[Inner]:
 
 
 def _ssh(_: SimpleCommand, values: list[str]) -> Iterator[Inner]:
-    at = parse_front(values, "bcDEeFIiJLlmOopQRSWwB", frozenset())
-    rest = values[at + 1 :]
-    if rest := rest[1:] if rest[:1] == ["--"] else rest:
+    takes = "bcDEeFIiJLlmOopQRSWwB"
+    rest = values[parse_front(values, takes, frozenset()) :]
+    # Options may stand behind the host too.
+    if rest := rest[parse_front(rest, takes, frozenset()) :]:
         yield Inner(" ".join(rest))
 
 
@@ -136,6 +140,11 @@ def _option_text(names: str, operand_from: int = 0) -> Finder:
             yield Inner(" ".join(values[operand_from:]))
 
     return find
+
+
+def _package(command: SimpleCommand, values: list[str]) -> Iterator[Inner]:
+    yield from _option_text("-c --call")(command, values)
+    yield from carried(values, command.words)
 
 
 def _texts(_: SimpleCommand, values: list[str]) -> Iterator[Inner]:
@@ -294,13 +303,15 @@ _BY_NAME = {
     "screen": _option_text("-X"),
     "adb": _option_text("", 2),
     "bind": _option_text("-x"),
+    "mapfile": _option_text("-C"),
+    "readarray": _option_text("-C"),
     "complete": _option_text("-C"),
     "unshare": _C,
     "make": _option_text("--eval"),
     "gmake": _option_text("--eval"),
     "at": _option_text("-c"),
-    "npx": _option_text("-c --call"),
-    "npm": _option_text("-c --call"),
+    "npx": _package,
+    "npm": _package,
     "watch": _option_text("", 1),
     "vim": _vim,
     "vi": _vim,

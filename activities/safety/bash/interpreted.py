@@ -12,7 +12,9 @@ _RUNS_SYSTEM = re.compile(
     re.IGNORECASE,
 )
 _LITERALS = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|`([^`]*)`|%x[({\[]([^)}\]]*)|qx[({/]([^)}/]*)""")
-_UNQUOTED = re.compile(r"(?m)(?:\b(?:exec|spawn|system|shell)\s+|^[ \t]*!|^\t@?|:;\s*)([/\w][^\n;'\"`)\]]*)")
+_UNQUOTED = re.compile(
+    r"(?m)(?:\b(?:exec|spawn|system|shell)\s+|^[ \t]*!|^\t@?|^[\w.% -]{1,40}:[^\n;=]{0,40};\s*)([/\w][^\n;'\"`)\]]*)"
+)
 """Commands that stand in a program without quotes: Tcl, expect, ed, make."""
 
 PROGRAM_FLAGS = {
@@ -28,6 +30,7 @@ PROGRAM_FLAGS = {
     "bun": "ep",
     "osascript": "e",
     "rscript": "e",
+    "r": "e",
     "julia": "eE",
     "guile": "c",
     "groovy": "e",

@@ -14,14 +14,14 @@ SHELLS = named(
     " xonsh pwsh powershell"
 )
 INTERPRETERS = named(
-    "python perl ruby node nodejs php lua luajit deno bun tclsh wish expect osascript rscript"
+    "python perl ruby node nodejs php lua luajit deno bun tclsh wish expect osascript rscript r"
     " julia guile racket scheme erl elixir iex groovy jshell scala kotlin swift ghci runghc ocaml sbcl clisp emacs"
     " irb jruby jython pypy raku jrunscript awk gawk mawk nawk tsx ts-node bpython ipython gforth m4 make gmake"
 )
 AWKS = named("awk gawk mawk nawk original-awk bwk")
 READS_PROGRAM = SHELLS | named(
-    "python perl ruby node nodejs php lua luajit deno bun tclsh expect osascript r"
-    " rscript julia guile elixir groovy irb pypy raku ts-node tsx at batch crontab psql mysql sqlite3 gdb ed ex"
+    "python perl ruby node nodejs php lua luajit deno bun tclsh expect osascript"
+    " r rscript julia guile elixir groovy irb pypy raku ts-node tsx at batch crontab psql mysql sqlite3 gdb ed ex"
 )
 """What runs the program that it reads from its input."""
 
@@ -65,7 +65,12 @@ NETWORK = named(
     " terraform tofu pulumi ansible ansible-playbook ansible-galaxy packer vagrant vault consul nomad salt"
     " s3cmd mc restic borg duplicity psql mysql mysqldump pg_dump mongo mongosh redis-cli mail mailx sendmail mutt"
     " msmtp swaks smbclient ldapsearch snmpwalk nfs-ls svn hg bzr cvs fossil irssi slack-cli telegram-cli"
-    " finger rlogin rsh rexec"
+    " finger rlogin rsh rexec snmpget snmpset snmpbulkwalk snmptrap ldapadd ldapmodify plink pscp psftp cadaver"
+    " mosquitto_pub mosquitto_sub kcat kafkacat grpcurl evans ab wrk hey k6 vegeta siege zabbix_sender ntfy sendemail"
+    " ssmtp exim yt-dlp youtube-dl gdown crane oras cosign regctl argocd flux hcloud linode-cli scw oci aliyun ibmcloud"
+    " sentry-cli datadog-ci codecov snyk sonar-scanner signal-cli sendxmpp xfreerdp rdesktop nats nuclei sqlmap hydra"
+    " gobuster ffuf openvpn wg-quick sshuttle proxytunnel httptunnel dnscat iodine ptunnel stunnel megaput gdrive"
+    " onionshare wrangler bitbucket jira linear slackcat transfer.sh wormhole-william nfs mount.cifs"
 )
 PACKAGE_MANAGERS = named(
     "npm npx pnpm pnpx yarn bunx corepack pip pip3 pipx uv uvx poetry pipenv conda mamba"

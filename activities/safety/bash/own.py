@@ -20,6 +20,7 @@ _READERS = named(
     " case seq sed awk gawk find git true false pwd perdure temporal zcat sleep expr export declare local typeset"
     " readonly unset set read man help"
 )
+_LISTS = named("find fd fdfind ls git grep rg tree du cat echo printf")
 _GIT_READS = named("status log diff show add commit blame ls-files ls-tree grep cat-file check-ignore rev-parse")
 _TEXTS = named("echo printf grep egrep fgrep rg true false : for case test [ [[ expr man help")
 _HARMLESS_ACTS = named("ls show status doctor audit approvals watch help")
@@ -76,6 +77,11 @@ def _touches(act: Act) -> str:
             return f"{value} belongs to the agent itself and is not for {act.name} to change"
     if act.name in INTERPRETERS | {"find", "fd"} | SHELLS:
         return _programmed(act)
+    if any(is_unknown(one) for one in act.values) and not _only_reads(act):
+        for source in (*act.upstream, *act.below):
+            hit = next((one for one, faces in source.named if any(is_own(path, setting) for path in faces)), "")
+            if source.name in _LISTS and hit:
+                return f"it would change what {source.name} finds in {hit}, which belongs to the agent itself"
     return ""
 
 
@@ -135,7 +141,7 @@ def _ends(act: Act) -> str:
             return "it would end the agent itself"
         if any(is_unknown(word.value) for word in words) and any(
             _ENGINES.fullmatch(value) or any(is_own(path, act.view.setting) for path in one.faces(value))
-            for one in act.below
+            for one in (*act.below, *act.upstream)
             for value in one.arguments
         ):
             return "it would end the agent, its worker or its engine"

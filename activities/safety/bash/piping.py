@@ -20,8 +20,8 @@ _MATCHED = ("rm", "dd", "chmod", "chown", "find", "mv", "shred", "sh", "bash", "
 _TIMES = re.compile(r"(?m)^[ \t]*(?:@\w+|(?:[\d*/,-]+\s+){4}[\d*/,\w-]+)\s+")
 """When a line of a crontab is run."""
 _FLAGS = re.compile(r"-[A-Za-z]+")
-_LONGEST = 100
-"""Characters of a pattern for a program's name."""
+_LONGEST, _LINES = 100, 8
+"""Characters of a pattern for a program's name; lines that are put for the mark of xargs."""
 
 
 class Level(Protocol):
@@ -56,7 +56,7 @@ def feed(level: Level, index: int) -> None:
     name = command.name
     if text is None or text == UNKNOWN:
         return
-    if name in {"xargs", "parallel", "gxargs"}:
+    if name in {"xargs", "parallel", "gxargs"} or any(one.name == "parallel" for one in command.wrappers):
         _fed(level, index, text)
     elif is_shell(name) or name in _TAKES_TEXT or ("/" in command.argv[0] and not before and not runs_text(name)):
         level.inner(index, Inner(_TIMES.sub("", text) if name == "crontab" else text))
@@ -165,22 +165,25 @@ def _mark(argv: tuple[str, ...]) -> str:
 
 def _fed(level: Level, index: int, text: str) -> None:
     command = level.builder.commands[index]
-    inners = list(inner_of(command))
+    given = [inner.words for inner in inner_of(command)]
+    if any(one.name == "parallel" for one in command.wrappers):
+        given = [command.words]
     builder = level.builder
-    for inner in inners:
+    for one in given:
         if not builder.work.spend(WORD * len(text) // 2):
             return
-        added = tuple(literal(one) for one in text.replace("\0", " ").split())
+        added = tuple(literal(part) for part in text.replace("\0", " ").split())
         where = level.where.below(Place.RUN_BY, index, command.span, command.folder, Reach.DECODED)
-        words = [word for word in inner.words if word.value != UNKNOWN]
+        words = [word for word in one if word.value != UNKNOWN]
         mark = _mark(command.argv)
         if any(mark in word.value for word in words) and added:
-            line = text.replace("\0", "\n").strip().split("\n")[0]
-            if not builder.work.spend(len(line) * sum(word.value.count(mark) for word in words) >> 4):
+            lines = text.replace("\0", "\n").strip().split("\n")[:_LINES]
+            if not builder.work.spend(sum(map(len, lines)) * sum(word.value.count(mark) for word in words) >> 4):
                 return
-            words = [literal(word.value.replace(mark, line)) for word in words]
-            added = ()
-        level.run_words(index, (*words, *added), where)
+            for line in lines:
+                level.run_words(index, tuple(literal(word.value.replace(mark, line)) for word in words), where)
+        else:
+            level.run_words(index, (*words, *added), where)
 
 
 def _targets(command: SimpleCommand) -> list[Word]:

@@ -7,6 +7,7 @@ from itertools import pairwise
 from activities.safety.bash.names import INTERPRETERS, NETWORK, is_shell, named
 from activities.safety.bash.paths import is_secret
 from activities.safety.bash.view import Act, View
+from activities.safety.bash.writing import programs_of
 from workflows.contracts.commands import Reason
 from workflows.contracts.permissions import Decision
 
@@ -54,11 +55,35 @@ def secret_egress(view: View) -> Iterator[Reason]:
         ),
         "",
     )
+    source = source or next((found for act in sinks if (found := _handed(act))), "")
     source = source or next((f"${one}" for one in sorted(view.variables) if is_secret_name(one)), "")
     if source:
         where = sinks[0].name or "a socket"
         text = f"{source} would leave this machine: it is read where {where} sends"
         yield sinks[0].finds("secret-egress", DENY, text, hint="Let the person send it, or leave the secret out.")
+
+
+_BATCHES = named("sftp ftp lftp ncftp tftp smbclient psftp telnet")
+"""Programs that read from their input which files they send."""
+
+
+def _handed(sink: Act) -> str:
+    """A secret that a sink is told of by what runs it, or by what is written into it."""
+    for act in (*sink.upstream, *sink.carriers):
+        if act.name in {"find", "gfind", "bfs", "fd", "fdfind"}:
+            for value in act.arguments:
+                if any(is_secret(path) for path in act.faces(value)):
+                    return value
+    if sink.name in _BATCHES:
+        return next((found for text in programs_of(sink) if (found := _mentioned(text))), "")
+    if sink.name in INTERPRETERS and any(_WHOLE_ENVIRONMENT.search(one) for one in sink.arguments):
+        return "the environment"
+    return ""
+
+
+_WHOLE_ENVIRONMENT = re.compile(
+    r"os\.environ(?!\s{0,9}(?:\[|\.get\b))|process\.env(?![.\[\w])|\bENV\.(?:to_|inspect|map|each)|%ENV|getenv\(\s{0,9}\)"
+)
 
 
 def is_secret_name(name: str) -> bool:
@@ -82,6 +107,8 @@ def _sends(act: Act) -> bool:  # noqa: PLR0911 - one case a program
         return any(_MANAGERS_SEND.fullmatch(one) for one in given[:3])
     if name in INTERPRETERS and name not in {"make", "gmake"}:
         return any(_PROGRAM_SENDS.search(one) for one in given if len(one) > 8)
+    if name == "logger":
+        return any(one in {"-n", "-u"} or one.startswith(("--server", "-n")) for one in given)
     if name == "getent":
         return bool({"hosts", "ahosts"} & set(given))
     return name in NETWORK

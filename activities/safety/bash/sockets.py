@@ -3,15 +3,18 @@
 import re
 from collections.abc import Iterator
 
-from activities.safety.bash.names import DECODERS, INTERPRETERS, NETWORK, STARTS_SHELL, family, is_shell, named
+from activities.safety.bash.names import DECODERS, INTERPRETERS, NETWORK, ROOT, STARTS_SHELL, family, is_shell, named
 from activities.safety.bash.view import Act, View, is_unknown
+from activities.safety.bash.writing import written
 from workflows.contracts.commands import Place, Reason
 from workflows.contracts.permissions import Decision
 
 DENY = Decision.DENY
 
 _SOCKET = re.compile(r"/dev/(?:tcp|udp)/")
-_NETCATS = named("nc ncat netcat nc.openbsd nc.traditional socat telnet openssl pwncat rustcat")
+_NETCATS = named("nc ncat netcat nc.openbsd nc.traditional socat telnet openssl pwncat rustcat websocat")
+_TERMINALS = named("ttyd gotty wetty shellinaboxd shellinabox sshx upterm tmate teleconsole tty-share")
+"""Programs that show a shell of this machine to whoever asks for it."""
 _OPENS_SOCKET = re.compile(
     r"socket|fsockopen|stream_socket|TCPSocket|TCPServer|IO::Socket|Net::|net\.(?:connect|Socket|createServer"
     r"|createConnection)"
@@ -22,12 +25,12 @@ _OPENS_SOCKET = re.compile(
 _STARTS = re.compile(
     r"\bexec|system|popen|spawn|dup2|\bpty\b|subprocess|/bin/\w*sh\b|\bsh\b|bash|child_process|proc_open"
     r"|shell_exec|passthru|cmd\.exe"
-    r"|fdopen|getline|reopen|`|powershell|Process|execve|eval|os\.execute",
+    r"|\biex\b|GetStream|Invoke-Expression|fdopen|getline|reopen|`|powershell|Process|execve|eval|os\.execute",
     re.IGNORECASE,
 )
 _DECODES = re.compile(
     r"b64decode|b32decode|b85decode|a85decode|unhexlify|fromhex|decompress|codecs|atob|base64|\bunpack\b|\bpack\b"
-    r"|MIME::Base64|gzinflate"
+    r"|\bunpack1\b|MIME::Base64|gzinflate"
     r"|gzuncompress|str_rot13|marshal|pickle|rot13|hex2bin|Buffer\.from|fromCharCode|chr\(|bytes\(\[|decode64",
     re.IGNORECASE,
 )
@@ -73,6 +76,12 @@ def _is_wired(act: Act, shells: list[Act]) -> bool:
 
 
 def _executes(act: Act) -> bool:
+    if act.name in _TERMINALS:
+        return not {"--version", "--help", "-h", "-V"} & set(act.arguments)
+    if act.name == "ztcp":
+        return any(is_shell(one.name) and one.outputs for one in act.view.acts)
+    if act.name in {"telnetd", "in.telnetd", "utelnetd"}:
+        return bool({"-l", "-E"} & set(act.arguments))
     if act.name not in _NETCATS:
         return act.name == "xterm" and any(re.search(r"\d+\.\d+\.\d+\.\d+:\d", one) for one in act.arguments)
     for at, one in enumerate(act.arguments):
@@ -81,7 +90,7 @@ def _executes(act: Act) -> bool:
             if one.endswith("e") or not following.isdigit():
                 return True
         if one.startswith(("--exec", "--sh-exec", "--lua-exec")) or re.search(
-            r"(?:^|,|!!)(?:EXEC|SYSTEM|SHELL)[:,]", one, re.IGNORECASE
+            r"(?:^|,|!!)(?:EXEC|SYSTEM|SHELL|CMD|SH-C)[:,]", one, re.IGNORECASE
         ):
             return True
     return False
@@ -101,6 +110,7 @@ def decoder_to_interpreter(view: View) -> Iterator[Reason]:
     """What was decoded, unpacked or put together reaches something that runs it; a remote script runs as root."""
     hidden = "its program is hidden: decoded or unpacked text goes straight into an interpreter"
     tainted, files = _tainted(view)
+    fetched = _fetched(view) if view.names & NETWORK and view.names & ROOT | view.wrapped & ROOT else set[str]()
     for act in view.acts:
         if (
             (_reads_program(act) and act.name in {"xargs", "parallel"} and _has_decoder(act))
@@ -113,7 +123,7 @@ def decoder_to_interpreter(view: View) -> Iterator[Reason]:
             or (files and _runs_file(act, files))
         ):
             yield act.finds("decoder-to-interpreter", DENY, hidden)
-        elif _is_remote_root(act):
+        elif _is_remote_root(act) or (fetched and act.is_root and _runs_file(act, fetched)):
             yield act.finds("decoder-to-interpreter", DENY, "a script from elsewhere would run as root, unseen")
 
 
@@ -244,3 +254,18 @@ def _is_remote_root(act: Act) -> bool:
         one.name in NETWORK for one in act.below if one.command.places[-1:] != (Place.RUN_BY,)
     )
     return fetched and act.is_root
+
+
+def _fetched(view: View) -> set[str]:
+    """Files that the text fetches from elsewhere."""
+    found = set[str]()
+    for act in view.acts:
+        if act.name not in NETWORK:
+            continue
+        found.update(path for one in written(act) for path in act.faces(one))
+        if act.name in {"wget", "wget2", "aria2c", "axel", "curl"}:
+            names = [one.partition("?")[0].rsplit("/", 1)[-1] for one in act.operands if "/" in one]
+            found.update(path for one in names if one for path in act.faces(one))
+        if act.name in {"scp", "rsync", "sftp"}:
+            found.update(path for one in act.operands[-1:] for path in act.faces(one))
+    return found

@@ -26,14 +26,21 @@ def remember(known: dict[str, str], command: SimpleCommand) -> None:
         for word in command.words[1:]:
             if found := ASSIGNMENT.match(word.value):
                 _set(known, found[1], replace(word, value=word.value[found.end() :]), appends=bool(found[3]))
-    elif name == "set" and "--" in values:
-        rest = values[values.index("--") + 1 :]
+    elif name == "set" and (rest := _positional(values)):
         known["@"] = known["*"] = " ".join(rest)
         known.update({str(at): value for at, value in enumerate(rest, 1)})
     elif name == "read" and len(values) > 1 and (text := given_text(command)):
         known[values[-1]] = text.strip()
     elif name == "printf" and values[1:2] == ("-v",) and (made := printed(list(values[3:]))) is not None:
         known[values[2]] = made
+
+
+def _positional(values: tuple[str, ...]) -> tuple[str, ...]:
+    """What `set` makes of the words behind its options: `$1`, `$2` and so on."""
+    at = 1
+    while at < len(values) and values[at][:1] in {"-", "+"} and values[at] not in {"-", "--"}:
+        at += 2 if values[at].endswith("o") else 1
+    return values[at + (values[at : at + 1] in (("-",), ("--",))) :]
 
 
 def _set(known: dict[str, str], name: str, value: Word, *, appends: bool) -> None:

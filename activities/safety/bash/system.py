@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from activities.safety.bash.names import CONTAINERS, INTERPRETERS, ROOT, named
+from activities.safety.bash.names import AWKS, CONTAINERS, INTERPRETERS, ROOT, named
 from activities.safety.bash.paths import is_account
-from activities.safety.bash.view import Act, View
+from activities.safety.bash.view import Act, View, is_unknown
 from activities.safety.bash.writing import programmed, written
 from workflows.contracts.commands import Reason
 from workflows.contracts.permissions import Decision
@@ -29,6 +29,12 @@ _HARDENING = re.compile(
     r"|/proc/\d+/mem"
     r"|/sys/module/.*|/proc/self/mem"
 )
+_GUARDING = re.compile(
+    r"(?:kernel|fs|user|dev|abi)[./]\S+=|vm[./](?:mmap_min_addr|overcommit_memory|panic_on_oom|unprivileged_userfaultfd)\S*="
+    r"|net[./]\S*(?:rp_filter|redirects|syncookies|source_route|bpf_jit\w*|icmp_echo\w*|log_martians|forwarding|ip_forward)="
+    r"|(?:--load|--pattern)=|-p\S"
+)
+"""Settings of the kernel that guard it; those that tune it are asked about."""
 _KILL_ALL = re.compile(
     r"kill\s*\(?\s*(?:-?9|['\"]?(?:SIG)?KILL['\"]?|-?15|signal\.SIG\w+)?\s*,?\s*-1\b|os\.kill\(\s*-?1\b|os\.kill\(1,"
 )
@@ -86,19 +92,49 @@ def _signals(act: Act) -> str:
         rest = given[given.index("--") + 1 :] if "--" in given else given[1:] if given[:1] != ["-s"] else given[2:]
         if any(re.fullmatch(r"-1|1|-0*1", one) for one in rest) or given in (["1"], ["-1"]):
             return "kill signals every process, or the first one"
+        if any(is_unknown(one) for one in given) and _lists_all([*act.upstream, *act.below]):
+            return "kill signals every process that is listed"
         return ""
     patterns = [
         one
         for one in act.operands
         if re.fullmatch(r"[.^$*?]*|\.\*|init|systemd|launchd|\(?\.\)?\+?|dbus-daemon|sshd", one)
     ]
-    by_user = any(
-        one in {"-u", "-U", "--uid", "--euid", "--user", "-v", "--inverse"} or re.match(r"-[uU]\w", one)
-        for one in given
-    )
-    if patterns or (by_user and not _has_pattern(act)):
+    if patterns or (_by_user(act) and not _has_pattern(act)):
         return f"{act.name} signals every process"
     return ""
+
+
+_PICKS = named("grep egrep fgrep rg head tail comm join")
+_EVERY = re.compile(r"[.^$*?]*|\(?\.\)?\+?")
+_LISTS = re.compile(r"-[A-Za-z]*[eA][A-Za-z]*|[A-Za-z]*[ax][A-Za-z]*")
+
+
+def _lists_all(sources: list[Act]) -> bool:
+    """Whether what is signalled is every process, with nothing that picks some of them."""
+    if any(
+        one.name in _PICKS or (one.name in AWKS | {"sed"} and re.search("[/~]|[=<>]", "".join(one.arguments)))
+        for one in sources
+    ):
+        return False
+    for one in sources:
+        given = zip(one.values, one.arguments, strict=False)
+        if one.name == "ps" and any(
+            _LISTS.fullmatch(value) and not re.fullmatch(r"-\w*[opqCutgGU]", before) for before, value in given
+        ):
+            return True
+        if (
+            one.name == "pgrep"
+            and one.arguments
+            and ((_by_user(one) and not _has_pattern(one)) or all(map(_EVERY.fullmatch, one.operands or ["x"])))
+        ):
+            return True
+    return False
+
+
+def _by_user(act: Act) -> bool:
+    flags = {"-u", "-U", "--uid", "--euid", "--user", "-v", "--inverse"}
+    return any(one in flags or re.match(r"-[uU]\w", one) for one in act.arguments)
 
 
 def _has_pattern(act: Act) -> bool:
@@ -145,7 +181,7 @@ def _weakened(act: Act) -> str:  # noqa: C901, PLR0912 - one case a program
         case "csrutil" | "spctl" | "netsh" | "set-mppreference":
             hit = bool(re.search(r"disable|off|\$true", words, re.IGNORECASE))
         case "sysctl":
-            hit = any("=" in one for one in given) or bool({"-w", "-p", "--write", "--load", "--system"} & set(given))
+            hit = any(_GUARDING.match(one) for one in given) or bool({"-p", "--load", "--system"} & set(given))
         case "mount":
             hit = bool(
                 re.search(
@@ -257,6 +293,15 @@ def _contained(act: Act) -> str:
             " ".join(given),
         ):
             return "the container would reach the host's processes or devices"
+    if act.name in {"kubectl", "oc", "k3s"}:
+        words = " ".join(given)
+        is_node = "debug" in given[:3] and re.search(r"\bnodes?/", words)
+        if is_node or re.search(
+            r"\"?(?:privileged|hostPID|hostNetwork)\"?\s{0,9}:\s{0,9}true|--privileged(?!=false)", words
+        ):
+            return "the pod would be root on the host"
+        if re.search(r"hostPath\W{1,9}path\W{1,9}/(?:[\"'}]|etc|root|var/run)", words):
+            return "the pod would reach the whole host"
     wrapped = [word.value for one in act.command.wrappers if one.name == "nsenter" for word in one.words]
     words = " ".join((*wrapped, *(act.values if act.name == "nsenter" else [])))
     if re.search(r"(?:-\w*t|--target)[= ]?1(?:\s|$)", words):

@@ -187,6 +187,11 @@ class View:
                 self.held.setdefault(act.command.parent, []).append(act.index)
 
     @cached_property
+    def wrapped(self) -> set[str]:
+        """Names of all wrappers."""
+        return {one.name for act in self.acts for one in act.command.wrappers}
+
+    @cached_property
     def may_stay(self) -> bool:
         """Whether a command may run although a `cd` before it failed, or was in a shell of its own."""
         rest = _COPIES.sub("", _QUOTED.sub("", self.script.text)).replace("&&", " ")

@@ -148,6 +148,8 @@ def _runs(name: str, words: list[Word]) -> bool:
     wanted = _ONLY_AFTER.get(name)
     if wanted and not any(word.value in wanted.split() for word in words[1:3]):
         return False
+    if name == "runuser" and not any(re.fullmatch(r"-u.*|--user(=.*)?", word.value) for word in words[1:]):
+        return False
     return not (name == "command" and any(re.fullmatch(r"-p*[vV].*", word.value) for word in words[1:2]))
 
 

@@ -1,0 +1,45 @@
+"""A command among the words of a program of which nothing is known: it may be one that runs what stands behind it."""
+
+import re
+from collections.abc import Iterator
+
+from activities.safety.bash.interpreted import Inner
+from activities.safety.bash.names import CONTAINERS, INTERPRETERS, PACKAGE_MANAGERS, is_shell, named
+from activities.safety.bash.tables import READERS
+from workflows.contracts.commands import Reach, Word
+
+_GRAVE = named(
+    "rm grm shred wipe wipefs srm rimraf unlink del-cli trash dd find fd mv truncate tee chmod chown chgrp chattr"
+    " setfacl setcap shutdown blkdiscard sgdisk sfdisk parted fdisk mke2fs mkswap kill pkill killall usermod useradd"
+    " perdure nsenter insmod"
+)
+"""Programs that it matters to find; what else a command carries is asked about in any case."""
+_NEVER = READERS.keys() | CONTAINERS | named(
+    "git kubectl oc docker-compose podman-compose gh glab hub apropos whatis info tldr echo printf test [ [[ (("
+    " case for export declare local typeset readonly read set alias unalias unset hash trap cp scp rsync install ln"
+    " touch mkdir"
+    " tar zip 7z unzip apt apt-get dpkg rpm yum dnf pacman apk brew port complete compgen"
+)  # fmt: skip
+"""Programs whose words are known to be no command, or one of another machine."""
+_FETCHES = named("install add i remove uninstall rm update upgrade search show info view why publish link unlink pack")
+_MOST = 12
+
+
+def carried(values: list[str], words: tuple[Word, ...]) -> Iterator[Inner]:
+    """What a program that is not known may run of its own last words."""
+    name = values[0].rsplit("/", 1)[-1].lower()
+    if len(values) < 3 or name in _NEVER or name in _GRAVE:
+        return
+    if name in PACKAGE_MANAGERS and _FETCHES & set(values[1:3]):
+        return
+    for at, value in enumerate(values[1:_MOST], 1):
+        if at + 1 < len(values) and _is_grave(value.rsplit("/", 1)[-1], values[at + 1 :]):
+            yield Inner(words=words[at:], reach=Reach.DECODED)
+            return
+
+
+def _is_grave(name: str, rest: list[str]) -> bool:
+    if name in _GRAVE or name.startswith("mkfs"):
+        return True
+    runs_text = is_shell(name) or name in INTERPRETERS
+    return runs_text and any(re.fullmatch(r"-\w*[ceEr]", one) for one in rest[:-1])
