@@ -1,19 +1,25 @@
 """classify: two questions to a small model about one call of auto mode, asked while hooks run."""
 
+import asyncio
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from activities.model.failures import ModelFailure
 from activities.model.prices import cost_of
 from activities.model.small import SmallQuestion, ask_small
+from activities.safety.paths import is_inside
 from activities.settings.load import load_settings
 from activities.settings.places import places_of
+from activities.stores.regular_files import opened
 from activities.tool import AnyTool, Call, ToolInput
 from activities.tool_calls.denials import denials_before, note_said
 from activities.tool_calls.registry import find
+from workflows.contracts.errors import ToolError
 from workflows.contracts.messages import Role, Text, ToolUse
 from workflows.contracts.model import Usage
 from workflows.contracts.permissions import Answer, Decision
+from workflows.contracts.settings_files import AutoModeKeys
 from workflows.contracts.transcript import MessageBody, OutcomeBody
 from workflows.core.classifier import (
     FAST,
@@ -64,7 +70,9 @@ async def classify(call: Call, tool: AnyTool, given: ToolInput, entry: str, spen
     if why := denials_before(call).limit:
         return Opinion(Decision.ASK, why)
     try:
-        is_allowed, why = await _asked(call, spent, question(await _scene(call, tool, given, entry)))
+        scene = question(await _scene(call, tool, given, entry))
+        scene = await asyncio.to_thread(call.world.masker(call.session).text, scene)
+        is_allowed, why = await _asked(call, spent, scene)
     except ModelFailure as failure:
         is_allowed, why = False, f"the classifier gave no verdict: {failure.message}"
     note_said(call, is_blocked=not is_allowed)
@@ -103,15 +111,15 @@ async def _scene(call: Call, tool: AnyTool, given: ToolInput, entry: str) -> Sce
             user += [block.text for block in body.blocks if isinstance(block, Text)]
         elif link.digest != entry:
             calls += [block for block in body.blocks if isinstance(block, ToolUse)]
-    folder = call.own_folder or call.workspace
+    notes, keys = await asyncio.to_thread(_surroundings, call)
     return Scene(
         user=user,
         calls=[(use.name, use.input) for use in calls if (known := find(use.name)) is None or not known.is_read_only],
         tool=tool.name,
         given=given.model_dump(mode="json"),
         cwd=str(call.cwd),
-        notes=_notes(folder),
-        keys=load_settings(places_of(call.world), folder, call.settings.roots).settings.auto_mode,
+        notes=notes,
+        keys=keys,
     )
 
 
@@ -122,12 +130,20 @@ def _answered(answer: Answer | None) -> list[str]:
     return [text for text in (answer.text, *(one.text for one in answer.chosen)) if text]
 
 
-def _notes(folder: Path) -> str:
-    """The project's own notes, as far as they can be read."""
-    for name in _NOTES:
-        try:
-            with (folder / name).open(encoding="utf-8", errors="replace") as file:
-                return file.read(_MOST_NOTES)
-        except OSError:
-            continue
-    return ""
+def _surroundings(call: Call) -> tuple[str, AutoModeKeys]:
+    """The project's own notes, as far as they can be read, and what settings tell of this mode."""
+    folder = call.own_folder or call.workspace
+    keys = load_settings(places_of(call.world), folder, call.settings.roots).settings.auto_mode
+    return next((text for name in _NOTES if (text := _notes(folder / name))), ""), keys
+
+
+def _notes(path: Path) -> str:
+    """The beginning of a file of notes; nothing of what is none, or leads out of its folder."""
+    try:
+        # A link of a folder that somebody else made could show any file of the person.
+        if not is_inside(path, path.parent):
+            return ""
+        with opened(path) as descriptor:
+            return os.read(descriptor, _MOST_NOTES).decode("utf-8", "ignore")
+    except ToolError:
+        return ""

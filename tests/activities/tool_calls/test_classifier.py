@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -116,6 +117,35 @@ async def test_it_sees_what_the_user_said_and_what_was_done_but_no_result(tmp_pa
         asked = model.requests[0].body["messages"][0]["content"][0]["text"]
     assert all(seen in asked for seen in ("Never deploy", "make all", "Tests: make test", "print(6 * 7)"))
     assert not any(unseen in asked for unseen in ("SECRET RESULT", "MUSINGS", "zebra"))
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe", "folder"])
+async def test_notes_that_are_no_file_of_the_folder_are_left_out_and_never_waited_for(
+    tmp_path: Path, kind: str
+) -> None:
+    (tmp_path / "private").write_text("OF THE PERSON")
+    async with auto_stage(tmp_path, "ALLOW") as (stage, model):
+        notes = stage.workspace / "CLAUDE.md"
+        {
+            "link": lambda: notes.symlink_to(tmp_path / "private"),
+            "pipe": lambda: os.mkfifo(notes),
+            "folder": notes.mkdir,
+        }[kind]()
+        (stage.workspace / "AGENTS.md").write_text("Tests: make test")
+        await stage.reply(RUN)
+        await asyncio.wait_for(run(stage), 30)
+        asked = model.requests[0].body["messages"][0]["content"][0]["text"]
+    assert ("OF THE PERSON" in asked, "Tests: make test" in asked) == (False, True)
+
+
+async def test_it_sees_no_secret(tmp_path: Path) -> None:
+    key = "AKIA" + "Q3EGRIT5TZ2K7XYZ"
+    async with auto_stage(tmp_path, "ALLOW") as (stage, model):
+        (stage.workspace / "CLAUDE.md").write_text(f"The bucket's key is {key}. Tests: make test")
+        await stage.reply(use("Bash", command=f"python3 -c 'print(1)' # {key}"))
+        await run(stage)
+        (asked,) = [request.body_bytes for request in model.requests]
+    assert (key.encode() in asked, b"Tests: make test" in asked) == (False, True)
 
 
 async def test_only_the_persons_own_words_pass_for_them_those_of_their_answers_too(tmp_path: Path) -> None:
