@@ -126,11 +126,13 @@ async def test_notes_that_are_no_file_of_the_folder_are_left_out_and_never_waite
     (tmp_path / "private").write_text("OF THE PERSON")
     async with auto_stage(tmp_path, "ALLOW") as (stage, model):
         notes = stage.workspace / "CLAUDE.md"
-        {
-            "link": lambda: notes.symlink_to(tmp_path / "private"),
-            "pipe": lambda: os.mkfifo(notes),
-            "folder": notes.mkdir,
-        }[kind]()
+        match kind:
+            case "link":
+                notes.symlink_to(tmp_path / "private")
+            case "pipe":
+                os.mkfifo(notes)
+            case _:
+                notes.mkdir()
         (stage.workspace / "AGENTS.md").write_text("Tests: make test")
         await stage.reply(RUN)
         await asyncio.wait_for(run(stage), 30)
