@@ -143,7 +143,7 @@ def _hosts_rows(hosts: Mapping[str, JsonValue], theme: Theme) -> Iterator[str]:
     told = {name: one_line(_listed(value)) for name, value in hosts.items()}
     who = f", answered by {told['signer'] or 'somebody'} (signature {told['signature']})" if told["signature"] else ""
     asked = f"asked about {told['asked']}{who or ', not answered'}" if told["asked"] else "nobody was asked"
-    why = f"{told['by']} {told['rule']}".strip()
+    why = told["rule"] or told["by"]
     row = f"{_INDENT}hosts refused: {told['refused']}; {asked} ({why}); opened: {told['opened'] or 'none'}"
     yield theme.paint("error" if told["signature"] in {"invalid", "unsigned"} else "dim", row)
 
