@@ -4,44 +4,13 @@ import os
 import re
 from pathlib import Path
 
+from activities.safety.sandbox.git_keys import names_program
 from activities.safety.sandbox.git_places import repository_of
 
 _MOST = 262_144
 """Bytes of a configuration that are read; a longer one is not trusted."""
 _SECTION = re.compile(r'\[\s*([\w.-]+)\s*(?:"((?:[^"\\]|\\.)*)")?\s*\]\s*(.*)', re.DOTALL)
 _KEY = re.compile(r"([A-Za-z][\w-]*)\s*(?:=\s*(.*))?", re.DOTALL)
-
-_RUNS = {
-    "core": {"fsmonitor", "pager", "sshcommand", "editor", "askpass", "hookspath", "gitproxy", "alternaterefscommand",
-             "attributesfile", "worktree"},
-    "diff": {"external", "command", "textconv"},
-    "filter": {"clean", "smudge", "process"},
-    "merge": {"driver"},
-    "gpg": {"program", "defaultkeycommand"},
-    "credential": {"helper"},
-    "include": {"path"},
-    "includeif": {"path"},
-    "sequence": {"editor"},
-    "interactive": {"difffilter"},
-    "difftool": {"cmd", "path"},
-    "mergetool": {"cmd", "path"},
-    "browser": {"cmd", "path"},
-    "man": {"cmd", "path"},
-    "remote": {"uploadpack", "receivepack", "vcs", "proxy"},
-    "uploadpack": {"packobjectshook"},
-    "init": {"templatedir"},
-    "sendemail": {"sendmailcmd", "smtpserver", "tocmd", "cccmd", "headercmd"},
-    "trailer": {"cmd", "command"},
-    "submodule": {"update"},
-    "tar": {"command"},
-    "ssh": {"variant"},
-    "web": {"browser"},
-}  # fmt: skip
-"""Keys that name a program, a folder of programs, or a file with more such keys (corpora README §1)."""
-
-_EVERY_KEY = {"pager"}
-"""Sections of which each key may be a program."""
-_HARMLESS = {"", "true", "false", "yes", "no", "on", "off", "0", "1"}
 
 _KEPT: dict[tuple[str, tuple[int, ...]], bool] = {}
 _MOST_KEPT = 256
@@ -94,7 +63,7 @@ def is_harmless(text: str) -> bool:
         if not rest or rest[0] in "#;":
             continue
         key = _KEY.fullmatch(rest)
-        if key is None or _runs(section, key[1].lower(), (key[2] or "").strip()):
+        if key is None or names_program(section, key[1].lower(), (key[2] or "").strip().strip('"')):
             return False
     return True
 
@@ -102,12 +71,3 @@ def is_harmless(text: str) -> bool:
 def _lines(text: str) -> list[str]:
     """Its lines, those that a backslash continues joined."""
     return [line.strip() for line in text.replace("\r\n", "\n").replace("\\\n", " ").split("\n")]
-
-
-def _runs(section: str, key: str, value: str) -> bool:
-    bare = value.strip('"').lower()
-    if section == "alias":
-        return value.lstrip('"').lstrip().startswith("!")
-    if section in _EVERY_KEY or key in _RUNS.get(section, ()):
-        return bare not in _HARMLESS
-    return False

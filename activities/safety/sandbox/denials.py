@@ -21,12 +21,23 @@ _PATH = re.compile(rb"""['"\xe2\x80\x98\x60]?((?:/|~/|\.{1,2}/|[\w.@+-]+/)[^\s'"
 _UNREACHED = re.compile(
     rb"(?i)could not resolve host:? ([\w.-]+)|ENOTFOUND ([\w.-]+)|EAI_AGAIN ([\w.-]+)"
     rb"|network is unreachable|ENETUNREACH|temporary failure in name resolution|name or service not known"
-    rb"|failed to lookup address"
+    rb"|failed to lookup address|failed to connect to (?!127\.|localhost|::1)([\w.-]+) port \d+[^\n]*(?:couldn't|could not) connect to server"
 )
-_OWN_LOOPBACK = re.compile(rb"(?i)connection refused|ECONNREFUSED|Errno 111")
+_OWN_LOOPBACK = re.compile(
+    rb"(?i)connection refused|ECONNREFUSED|Errno 111|failed to connect to (?:127\.[\d.]+|localhost|\[?::1\]?) port"
+)
+_URL = re.compile(rb"(?:https?|ftp|ssh|git|wss?)://[^\s'\"]*")
 
 
 _OWN = "[sandbox denial: {} is settings of agents, or of git: only a person changes it]"
+_SOCKET = (
+    "[sandbox denial: {0} is a Unix socket, and they are closed. A person may open it: "
+    '"sandbox": {{"network": {{"allowUnixSockets": ["{0}"]}}}}.]'
+)
+_CONFIGURATION = (
+    "[sandbox denial: {} is opened only to commands of git, without other programs beside them, that a person or a rule"
+    " allowed by name]"
+)
 
 
 def refused_hosts(refused: Sequence[Mapping[str, object]]) -> list[str]:
@@ -45,18 +56,19 @@ def refused_network(output: bytes, policy: Policy, *, has_network: bool) -> list
     """A line where a program tried to talk past the proxy, or to make a socket of a closed kind."""
     # What the proxy itself could not reach it said with these words, and it was no refusal.
     tail = b"\n".join(line for line in output[-SCANNED:].splitlines() if b" cannot be reached: " not in line)
+    lines = []
     if match := _UNREACHED.search(tail):
         host = next((word for word in match.groups() if word), b"").decode("utf-8", "replace")
         way = (
             "allowed hosts are reached by HTTP_PROXY and ALL_PROXY only" if has_network else "there is no network here"
         )
-        return [f"[sandbox denial: {host or 'a host'} is not reached directly: {way}]"]
+        lines.append(f"[sandbox denial: {host or 'a host'} is not reached directly: {way}]")
     if _OWN_LOOPBACK.search(tail):
-        return ["[sandbox denial: 127.0.0.1 is the commands' own here: servers of this machine are not reached]"]
-    if b"ocket" in tail and b"not permitted" in tail and not policy.has_unix_sockets:
+        lines.append("[sandbox denial: 127.0.0.1 is the commands' own here: servers of this machine are not reached]")
+    if not lines and b"ocket" in tail and b"not permitted" in tail and not policy.has_unix_sockets:
         advice = '"sandbox": {"network": {"allowUnixSockets": ["/path/of.sock"]}}'
-        return [f"[sandbox denial: sockets of this kind are closed. A person may open a Unix socket: {advice}.]"]
-    return []
+        lines.append(f"[sandbox denial: sockets of this kind are closed. A person may open a Unix socket: {advice}.]")
+    return lines
 
 
 def refused_paths(output: bytes, policy: Policy, cwd: str, *, is_full: bool = True) -> list[str]:
@@ -69,13 +81,13 @@ def refused_paths(output: bytes, policy: Policy, cwd: str, *, is_full: bool = Tr
         is_gone = is_full and _GONE.search(line) is not None
         if not is_gone and not _REFUSED.search(line):
             continue
-        for match in _PATH.finditer(line):
+        for match in _PATH.finditer(_URL.sub(b"", line)):
             path = _absolute(match[1].decode("utf-8", "replace"), policy.user, cwd)
             if Path(path).is_relative_to(policy.workspace):
                 path = os.path.realpath(path)  # a link that the command made is not where it seems to be
             is_busy = b"busy" in line.lower() and _is_own(path, policy)
             why = _unseen(path, policy) if is_gone else _why(path, policy)
-            if said := _OWN.format(path) if is_busy else why:
+            if said := _own(path) if is_busy else why:
                 lines.setdefault(path, said)
     return _few(list(lines.values()))
 
@@ -97,6 +109,8 @@ def _unseen(path: str, policy: Policy) -> str:
     place = policy.place_at(path)
     if place is None or (place.kind != Kind.HIDDEN and place.source != policy.temporary):
         return ""
+    if _is_socket(path):
+        return _SOCKET.format(path)
     advice = f'"sandbox": {{"filesystem": {{"allowRead": ["{path}"]}}}}, or "allowWrite"'
     if place.kind == Kind.HIDDEN:
         return f"[sandbox denial: {path} is hidden from commands, if it is there. A person may show it: {advice}.]"
@@ -110,8 +124,11 @@ def _why(path: str, policy: Policy) -> str:
     kind = policy.kind_at(path)
     if kind == Kind.WRITE:
         return ""
-    if kind == Kind.STAND_IN or _is_own(path, policy):
-        return _OWN.format(path)
+    place = policy.place_at(path)
+    if kind == Kind.STAND_IN or _is_own(path, policy) or (place and place.path == path and _is_configuration(path)):
+        return _own(path)
+    if _is_socket(path):
+        return _SOCKET.format(path)
     if any(path == gone or path.startswith(f"{gone}/") for gone in policy.absent):
         return f"[sandbox denial: {path} is open by the settings, but only what exists can be opened: make it first]"
     first = "" if os.path.lexists(path) else " Only what exists can be opened: make it first, or name its folder."
@@ -126,6 +143,19 @@ def _why(path: str, policy: Policy) -> str:
             f'"sandbox": {{"filesystem": {{"allowWrite": ["{path}"]}}}}.{first}]'
         )
     return ""
+
+
+def _is_socket(path: str) -> bool:
+    """Whether a path is a socket, by its name where it is not seen."""
+    return path.endswith(".sock") or Path(path).is_socket()
+
+
+def _own(path: str) -> str:
+    return (_CONFIGURATION if _is_configuration(path) else _OWN).format(path)
+
+
+def _is_configuration(path: str) -> bool:
+    return path.endswith(("/.git/config", "/.git/config.worktree"))
 
 
 def _is_own(path: str, policy: Policy) -> bool:

@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import re
 import shutil
 import stat
 from dataclasses import dataclass
@@ -20,13 +19,6 @@ MOST_READ = 65_536
 MOST_NESTED = 100
 MOST_FILES = 500
 
-_RUNS = re.compile(
-    r"(?im)^\s*(?:fsmonitor|hookspath|pager|sshcommand|editor|askpass|gitproxy|command|textconv|external"
-    r"|clean|smudge|process|driver|program|helper|path|uploadpack|receivepack|templatedir|proxycommand"
-    r"|\w+\s*=\s*\"?!)"
-)
-"""Keys of git's configuration that name a program, a folder of programs, or a file with more such keys."""
-
 
 @dataclass(frozen=True)
 class Moved:
@@ -40,7 +32,7 @@ class Moved:
 def take_inventory(workspace: Path) -> Inventory:
     """What stands at each place that matters; about ten looks."""
     found: Inventory = {}
-    for repository in _repositories(workspace):
+    for repository in repositories(workspace):
         for path in (repository.entry, *control_files(repository)):
             found[str(path)] = _seen(path)
     for name in (*OWN_FOLDERS, *OWN_FILES, "HEAD"):
@@ -54,13 +46,13 @@ def settle(workspace: Path, before: Inventory, quarantine: Path) -> list[Moved]:
     guard = _Guard(workspace, before, quarantine)
     guard.own_files()
     guard.entry()
-    for repository in _repositories(workspace):
+    for repository in repositories(workspace):
         guard.repository(repository)
     guard.bare()
     return guard.moved
 
 
-def _repositories(workspace: Path) -> list[Repository]:
+def repositories(workspace: Path) -> list[Repository]:
     """The workspace's own and those right below it."""
     found = [repository_of(workspace)]
     with os.scandir(workspace) as entries:
@@ -146,7 +138,7 @@ class _Guard:
             self.away(path, "it leads git to another repository")
 
     def repository(self, repository: Repository) -> None:
-        """Hooks, configuration and redirections of one repository."""
+        """Hooks, filters and redirections of one repository; its configuration is looked at key by key elsewhere."""
         for path in control_files(repository):
             if not self.is_new(path):
                 continue
@@ -154,8 +146,6 @@ class _Guard:
                 self.hooks(path)
             elif path.name == "commondir" and path.parent.parent.name != "worktrees":
                 self.away(path, "it leads git to another repository")
-            elif path.name in {"config", "config.worktree"} and _names_programs(path):
-                self.away(path, "git would run what it names")
             elif path.name == "attributes" and b"filter" in path.read_bytes()[:MOST_READ]:
                 self.away(path, "git would run the filters it names")
 
@@ -180,10 +170,3 @@ def _is_removed(path: Path) -> bool:
     except OSError:
         return False
     return True
-
-
-def _names_programs(path: Path) -> bool:
-    try:
-        return path.is_symlink() or bool(_RUNS.search(path.read_bytes()[: 16 * MOST_READ].decode("utf-8", "replace")))
-    except OSError:
-        return True

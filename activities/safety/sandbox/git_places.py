@@ -58,6 +58,13 @@ def control_files(repository: Repository) -> list[Path]:
     return found
 
 
+def configurations(repository: Repository) -> list[Path]:
+    """The files that git writes when it is told of a remote, a branch's upstream or a name."""
+    folder = repository.entry if repository.entry.is_dir() else _named_in(repository.entry, "gitdir:")
+    beside = [] if folder in {None, repository.common} else [folder / "config.worktree"]
+    return [repository.common / "config", repository.common / "config.worktree", *beside]
+
+
 def modules(folder: Path, depth: int = 3) -> list[Path]:
     """The repositories of submodules below a `modules` folder."""
     if depth == 0 or not folder.is_dir() or folder.is_symlink():

@@ -7,14 +7,15 @@ import os
 import shlex
 from collections.abc import AsyncIterator, Mapping
 from contextlib import ExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from activities.processes.command import CommandEnd, CommandSpec, shell
 from activities.processes.output import read_tail
 from activities.safety.environment import READS, reading_only
-from activities.safety.sandbox import confinements, denials, git_guard, network, probe
+from activities.safety.sandbox import confinements, denials, git_config, git_guard, network, probe
+from activities.safety.sandbox.git_writers import NO_RIGHT, Right, needs_a_word, right_of
 from activities.safety.sandbox.named_hosts import hosts_to_open, openable, still_closed
 from activities.safety.sandbox.opened_hosts import opened, path_in
 from activities.safety.sandbox.policy import Kind, Policy, Surroundings, make_policy, policy_from
@@ -68,6 +69,8 @@ class Hold:
     policy: Policy | None = None
     network: Path = Path()
     """Folder of the network that it enters."""
+    right: Right = NO_RIGHT
+    """What it may do with git's configuration."""
 
     def report(self, end: CommandEnd) -> list[str]:
         """What was refused to it, a line each; also moves away what it left for git. May be repeated."""
@@ -92,8 +95,16 @@ def report_of(kept: Path, output: Path, end: CommandEnd) -> list[str]:
         *denials.refused_paths(said, policy, facts["cwd"], is_full=facts.get("is_full", False)),
         *denials.refused_network(said, policy, has_network=facts["has_network"]),
         *denials.quarantined(moved),
+        *_configured(Path(policy.workspace), facts, str(kept)),
         *facts["lines"],
     ]
+
+
+def _configured(workspace: Path, facts: Mapping[str, Any], call: str) -> list[str]:  # Any: JSON of our own
+    if "git" not in facts:  # kept by an earlier version
+        return []
+    right = Right(**facts["git_right"])
+    return git_config.settle(workspace, facts["git"], Path(facts["folder"]) / "quarantine", call, right)
 
 
 def openable_hosts(kept: Path) -> tuple[str, ...]:
@@ -161,7 +172,10 @@ async def reheld(ground: Ground, spec: CommandSpec, command: str, *, is_outside:
         raise ToolError(f"No sandbox works here, and the settings ask for one: {tier.why}. The command did not run.")
     if tier.number == probe.NONE:
         return Hold(ground, spec, tier, (_degraded(tier),))
-    policy = await asyncio.to_thread(make_policy, settings, ground.where, spec.environment)
+    right = await asyncio.to_thread(right_of, ground.verdict, command)
+    policy = await asyncio.to_thread(
+        make_policy, settings, ground.where, spec.environment, opens_configuration=right.is_open
+    )
     lines = [_degraded(tier)] if tier.why or tier.number != probe.FULL else []
     argv, way_out = spec.argv, ground.folder / network.USUAL
     if tier.has_network and (hosts := await asyncio.to_thread(_opened, ground, policy, command)):
@@ -172,7 +186,7 @@ async def reheld(ground: Ground, spec: CommandSpec, command: str, *, is_outside:
         if await asyncio.to_thread(is_search, command):
             policy, line = await asyncio.to_thread(without_secrets, policy)
             lines += [line] if line else []
-    return Hold(ground, replace(spec, argv=argv), tier, tuple(lines), policy, way_out)
+    return Hold(ground, replace(spec, argv=argv), tier, tuple(lines), policy, way_out, right)
 
 
 def _opened(ground: Ground, policy: Policy, command: str) -> tuple[str, ...]:
@@ -211,6 +225,8 @@ def _keep(held: Hold, policy: Policy) -> None:
     if _kept(ground.kept):
         return
     facts = {
+        "git": git_config.take(ground.where.workspace),
+        "git_right": asdict(replace(held.right, is_open=held.right.is_open or held.tier.number != probe.FULL)),
         "inventory": git_guard.take_inventory(ground.where.workspace),
         "network": str(held.network),
         "refused": network.noted(held.network),
@@ -267,7 +283,9 @@ def is_contained(home: Home, settings: SandboxSettings, command: str) -> bool:
     if not settings.enabled or not settings.auto_allow_bash_if_sandboxed:
         return False
     tier = probe.known(home, settings)
-    return tier is not None and tier.number == probe.FULL and not is_excluded(command, settings)
+    if tier is None or tier.number != probe.FULL or is_excluded(command, settings):
+        return False
+    return not needs_a_word(command)
 
 
 def is_excluded(command: str, settings: SandboxSettings) -> bool:

@@ -40,15 +40,18 @@ _SHORT = {
 
 
 def hosts_to_open(verdict: Verdict | None, command: str) -> tuple[str, ...]:
-    """The hosts that a command names, where a person allowed just this command: by an answer, or a rule that names it.
+    """The hosts that a command names, where it was allowed by name."""
+    return tuple(dict.fromkeys(_named(command)))[:MOST] if is_allowed_by_name(verdict) else ()
 
-    Neither a mode, a hook, a model nor the sandbox itself opens any.
+
+def is_allowed_by_name(verdict: Verdict | None) -> bool:
+    """Whether a person allowed just this command: by an answer, or a rule that names it.
+
+    Neither a mode, a hook, a model nor the sandbox itself opens anything.
     """
-    if verdict is None or verdict.decision != Decision.ALLOW or verdict.by not in {"person", "rule"}:
-        return ()
-    if verdict.by == "rule" and verdict.rule in _WIDE_RULES:
-        return ()
-    return tuple(dict.fromkeys(_named(command)))[:MOST]
+    if verdict is None or verdict.decision != Decision.ALLOW:
+        return False
+    return verdict.by == "person" or (verdict.by == "rule" and verdict.rule not in _WIDE_RULES)
 
 
 def still_closed(hosts: tuple[str, ...], allowed: tuple[str, ...], denied: tuple[str, ...]) -> tuple[str, ...]:

@@ -97,13 +97,19 @@ def policy_from(record: Mapping[str, Any]) -> Policy:  # Any: what `as_record` b
     return Policy(**{**record, **lists, "places": places})
 
 
-def make_policy(settings: SandboxSettings, where: Surroundings, environment: Mapping[str, str]) -> Policy:
-    """The policy for a workspace; looks at the disk for what is there."""
+def make_policy(
+    settings: SandboxSettings, where: Surroundings, environment: Mapping[str, str], *, opens_configuration: bool = False
+) -> Policy:
+    """The policy for a workspace; looks at the disk for what is there.
+
+    `opens_configuration`: git may write its own, where that is a file of one name.
+    """
     plan = _Plan(settings, where)
     plan.hide_the_rest(environment)
     plan.open_what_is_asked()
-    plan.keep_git()
+    plan.keep_git(opens_configuration=opens_configuration)
     plan.keep_from_the_agent()
+    plan.keep_ends()
     network = settings.network
     return Policy(
         workspace=str(where.workspace),
@@ -125,6 +131,7 @@ class _Plan:
         self.where = where
         self.places: dict[str, Place] = {}
         self.absent: list[str] = []
+        self.ends: list[Path] = []
 
     def add(self, kind: Kind, *paths: Path | str) -> None:
         for path in paths:
@@ -171,7 +178,7 @@ class _Plan:
             self.add(Kind.READ, *(user / name for name in STARTS_AT_HOME))
             self.add(Kind.HIDDEN, *(user / name for name in SECRET_AT_HOME))
 
-    def keep_git(self) -> None:
+    def keep_git(self, *, opens_configuration: bool) -> None:
         """Nothing that a later git would run can be changed, nor the folder moved away."""
         repository = git_places.repository_of(self.where.workspace)
         if repository is None:
@@ -179,12 +186,14 @@ class _Plan:
         self.put(repository.common, Kind.WRITE)
         if repository.entry != repository.common:
             self.add(Kind.READ, repository.entry)
-        self.add(Kind.READ, *git_places.control_files(repository))
+        kept = git_places.control_files(repository)
+        opened = git_places.configurations(repository) if opens_configuration else []
+        self.keep(repository.common, (path for path in kept if path not in opened or not _is_of_one_name(path)))
 
     def keep_from_the_agent(self) -> None:
         """Settings of agents, what the settings deny, secrets of the system, and all that is perdure's own."""
         workspace, rules = self.where.workspace, self.settings.filesystem
-        self.add(Kind.READ, *(workspace / name for name in (*OWN_FOLDERS, *OWN_FILES)))
+        self.keep(workspace, (workspace / name for name in (*OWN_FOLDERS, *OWN_FILES)))
         for name in OWN_FOLDERS if workspace != Path("/") and _takes_entries(workspace) else ():
             if not os.path.lexists(workspace / name):
                 self.put(workspace / name, Kind.STAND_IN)
@@ -198,6 +207,24 @@ class _Plan:
         }
         if workspace != own:
             self.add(Kind.HIDDEN, own)
+
+    def keep(self, folder: Path, paths: Iterable[Path]) -> None:
+        """What stands in a folder is read-only; what is reached by links only where it ends."""
+        real = _real(str(folder))
+        for path in paths:
+            end = _real(str(path))
+            if end == real / path.relative_to(folder):
+                self.add(Kind.READ, path)
+            else:
+                self.ends.append(end)
+
+    def keep_ends(self) -> None:
+        """Where links lead is read-only too, but nothing is shown by a link that is hidden."""
+        for end in self.ends:
+            above = [place for path, place in self.places.items() if _is_at(str(end), path)]
+            place = max(above, key=lambda one: len(one.path), default=None)
+            if place is None or (place.kind in {Kind.READ, Kind.WRITE} and not place.source):
+                self.add(Kind.READ, end)
 
     def named(self, words: Iterable[str]) -> list[Path]:
         """The real paths that settings name."""
@@ -216,6 +243,15 @@ def _takes_entries(folder: Path) -> bool:
     if os.statvfs(folder).f_flag & os.ST_RDONLY:
         return False
     return os.access(folder, os.W_OK) or folder.stat().st_uid == os.geteuid()
+
+
+def _is_of_one_name(path: Path) -> bool:
+    """Whether nothing but this name leads to a file: what is written here is written nowhere else."""
+    try:
+        facts = path.lstat()
+    except OSError:
+        return True
+    return stat.S_ISREG(facts.st_mode) and facts.st_nlink == 1
 
 
 def _real(path: str) -> Path:

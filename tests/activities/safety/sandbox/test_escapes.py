@@ -67,6 +67,16 @@ async def test_a_mode_outside_is_not_changed(inside: Cell) -> None:
     assert (inside.outside / "kept").stat().st_mode == before
 
 
+@pytest.mark.parametrize("name", [".git/info/attributes", ".git/modules/x/info/attributes"])
+async def test_a_link_that_one_command_plants_shows_the_next_one_no_secret(inside: Cell, name: str) -> None:
+    depth = "../" * (name.count("/") + 1)
+    await inside.text(f"mkdir -p $(dirname {name}); touch .git/modules/x/HEAD; ln -sfn {depth}user/.ssh/id {name}")
+    try:
+        assert OF_PERSON not in await inside.text(f"cat {name} && echo ESCAPED")
+    finally:
+        (inside.workspace / name).unlink(missing_ok=True)
+
+
 @pytest.mark.parametrize("path", ["~/.ssh/id", "$PERDURE_HOME/keys/person", "/etc/shadow"])
 async def test_a_secret_is_not_read(inside: Cell, path: str) -> None:
     said = await inside.text(f"cat {path} && echo ESCAPED; ls {path}/..")

@@ -62,17 +62,6 @@ def test_a_planted_control_file_is_moved(work: Path, name: str) -> None:
     assert names(work, was) == []
 
 
-@pytest.mark.parametrize(
-    "text",
-    ['[core]\n\tfsmonitor = "evil"\n', "[alias]\n x = !evil\n", "[include]\npath=/x\n", "[core]\nhooksPath = h\n"],
-)
-def test_a_configuration_that_names_programs_is_moved(work: Path, text: str) -> None:
-    was = before(work)
-    with (work / ".git/config").open("a") as file:
-        file.write(text)
-    assert names(work, was) == [".git/config"]
-
-
 def test_a_hook_that_was_there_stays_and_a_changed_one_goes(work: Path) -> None:
     for name in ("pre-commit", "pre-push"):
         (work / ".git/hooks" / name).write_text("#!/bin/sh\n")

@@ -125,3 +125,32 @@ def test_a_folder_that_its_owner_may_open_again_keeps_its_stand_ins(where: Surro
     where.workspace.chmod(0o555)
     assert made(where).kind_at(f"{where.workspace}/.perdure/settings.json") == Kind.STAND_IN
     where.workspace.chmod(0o755)
+
+
+@pytest.mark.parametrize("name", [".git/hooks", ".git/config", ".claude", ".mcp.json"])
+def test_what_a_person_linked_there_is_read_only_where_it_ends(where: Surroundings, name: str) -> None:
+    mine, there = where.workspace / "mine", where.workspace / name
+    if there.exists():
+        there.rename(mine)
+    else:
+        mine.mkdir()
+    there.symlink_to(mine)
+    policy = made(where)
+    assert policy.kind_at(str(mine)) == Kind.READ
+    assert str(there) not in [place.path for place in policy.places], "nothing can be mounted on a link"
+
+
+@pytest.mark.parametrize("name", [".git/info/attributes", ".git/modules/x/config", ".mcp.json", ".git/commondir"])
+def test_no_link_shows_what_is_hidden(where: Surroundings, name: str) -> None:
+    secret = where.user / ".ssh/id"
+    secret.write_text("secret")
+    link = where.workspace / name
+    link.parent.mkdir(parents=True, exist_ok=True)
+    (link.parent / "HEAD").touch()
+    link.symlink_to(secret)
+    assert made(where).kind_at(str(secret)) == Kind.HIDDEN
+    (where.user / "notes").write_text("x")
+    link.unlink()
+    link.symlink_to(where.user / "notes")
+    denied = made(where, allow_read=(str(where.user / "notes"),), deny_read=(str(where.user / "notes"),))
+    assert denied.kind_at(str(where.user / "notes")) == Kind.HIDDEN
