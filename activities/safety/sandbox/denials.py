@@ -21,7 +21,8 @@ _PATH = re.compile(rb"""['"\xe2\x80\x98\x60]?((?:/|~/|\.{1,2}/|[\w.@+-]+/)[^\s'"
 _UNREACHED = re.compile(
     rb"(?i)could not resolve host:? ([\w.-]+)|ENOTFOUND ([\w.-]+)|EAI_AGAIN ([\w.-]+)"
     rb"|network is unreachable|ENETUNREACH|temporary failure in name resolution|name or service not known"
-    rb"|failed to lookup address|failed to connect to (?!127\.|localhost|::1)([\w.-]+) port \d+[^\n]*(?:couldn't|could not) connect to server"
+    rb"|failed to lookup address"
+    rb"|failed to connect to (?!127\.|localhost|::1)([\w.-]+) port \d+[^\n]*(?:couldn't|could not) connect to server"
 )
 _OWN_LOOPBACK = re.compile(
     rb"(?i)connection refused|ECONNREFUSED|Errno 111|failed to connect to (?:127\.[\d.]+|localhost|\[?::1\]?) port"

@@ -1,13 +1,11 @@
 """Hold: one command in the sandbox of its session; what was refused to it is told afterwards."""
 
 import asyncio
-import hashlib
 import json
-import os
 import shlex
 from collections.abc import AsyncIterator, Mapping
 from contextlib import ExitStack, asynccontextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +13,7 @@ from activities.processes.command import CommandEnd, CommandSpec, shell
 from activities.processes.output import read_tail
 from activities.safety.environment import READS, reading_only
 from activities.safety.sandbox import confinements, denials, git_config, git_guard, network, probe
+from activities.safety.sandbox.caches import caches_of
 from activities.safety.sandbox.git_writers import NO_RIGHT, Right, needs_a_word, right_of
 from activities.safety.sandbox.named_hosts import hosts_to_open, openable, still_closed
 from activities.safety.sandbox.opened_hosts import opened, path_in
@@ -103,8 +102,7 @@ def report_of(kept: Path, output: Path, end: CommandEnd) -> list[str]:
 def _configured(workspace: Path, facts: Mapping[str, Any], call: str) -> list[str]:  # Any: JSON of our own
     if "git" not in facts:  # kept by an earlier version
         return []
-    right = Right(**facts["git_right"])
-    return git_config.settle(workspace, facts["git"], Path(facts["folder"]) / "quarantine", call, right)
+    return git_config.settle_kept(workspace, facts["git"], Path(facts["folder"]) / "quarantine", call)
 
 
 def openable_hosts(kept: Path) -> tuple[str, ...]:
@@ -135,13 +133,9 @@ def ground_of(call: Call) -> Ground:
 
 def surroundings(home: Home, workspace: Path, folder: Path, environment: Mapping[str, str]) -> Surroundings:
     """The folders around a workspace; /tmp and the caches of what runs in it are made."""
-    name = hashlib.sha256(os.fsencode(workspace)).hexdigest()[:16]
-    where = Surroundings(
-        workspace, probe.user_home(environment), home.root, folder / "tmp", home.root / "caches" / name
-    )
-    for each in (where.temporary, where.caches):
-        each.mkdir(parents=True, exist_ok=True, mode=0o700)
-    return where
+    temporary = folder / "tmp"
+    temporary.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return Surroundings(workspace, probe.user_home(environment), home.root, temporary, caches_of(home, workspace))
 
 
 @asynccontextmanager
@@ -224,9 +218,9 @@ def _keep(held: Hold, policy: Policy) -> None:
     ground, path = held.ground, held.ground.kept / KEPT
     if _kept(ground.kept):
         return
+    right = replace(held.right, is_open=held.right.is_open or held.tier.number != probe.FULL)
     facts = {
-        "git": git_config.take(ground.where.workspace),
-        "git_right": asdict(replace(held.right, is_open=held.right.is_open or held.tier.number != probe.FULL)),
+        "git": git_config.keep(ground.home, ground.where.workspace, right),
         "inventory": git_guard.take_inventory(ground.where.workspace),
         "network": str(held.network),
         "refused": network.noted(held.network),

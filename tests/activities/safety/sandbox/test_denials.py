@@ -85,6 +85,20 @@ def test_what_the_sandbox_did_not_refuse_is_not_told(output: str) -> None:
     assert told(output) == ""
 
 
+@pytest.mark.parametrize(
+    "output",
+    [
+        'Get "http://%2Fvar%2Frun%2Fdocker.sock/v1/x": dial unix /var/run/docker.sock: socket: operation not permitted',
+        "connect unix /var/run/docker.sock: no such file or directory",
+    ],
+)
+def test_a_socket_is_told_once_with_the_setting_of_sockets(output: str) -> None:
+    policy = replace(POLICY, places=(*POLICY.places, Place("/var/run", Kind.HIDDEN)))
+    (line,) = refused_paths(output.encode(), policy, "/home/dev/p")
+    assert line.startswith("[sandbox denial: /var/run/docker.sock is a Unix socket, and they are closed.")
+    assert '"sandbox": {"network": {"allowUnixSockets": ["/var/run/docker.sock"]}}' in line
+
+
 def test_many_of_them_are_counted() -> None:
     lines = refused_paths(b"\n".join(b"/usr/%d: Read-only file system" % n for n in range(50)), POLICY, "/")
     assert len(lines) == 9
@@ -111,6 +125,18 @@ def test_an_address_has_no_exception() -> None:
         ("urllib.error.URLError: <urlopen error [Errno 111] Connection refused>", "servers of this machine"),
         ("connect ECONNREFUSED 127.0.0.1:5432", "servers of this machine"),
         ("OSError: [Errno 101] Network is unreachable", "a host is not reached directly"),
+        (
+            "curl: (7) Failed to connect to 127.0.0.1 port 7233 after 0 ms: Couldn't connect to server",
+            "servers of this",
+        ),
+        (
+            "curl: (7) Failed to connect to localhost port 7233 after 0 ms: Could not connect to server",
+            "servers of this",
+        ),
+        (
+            "curl: (7) Failed to connect to x port 80 after 0 ms: Couldn't connect to server",
+            "x is not reached directly",
+        ),
     ],
 )
 def test_a_way_past_the_proxy_is_told(output: str, told: str) -> None:
