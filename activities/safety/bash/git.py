@@ -2,7 +2,7 @@
 
 import re
 
-from activities.safety.bash.options import parse
+from activities.safety.bash.options import Parsed, parse
 from activities.safety.bash.reader import Reader, form_of
 
 _DIFF = (
@@ -121,25 +121,42 @@ _FIRST = {
 }
 _LISTS = {"-l", "--list", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at", "-n"}
 _FRONT = {"--no-pager", "--no-optional-locks", "--literal-pathspecs", "--no-replace-objects"}
+_NAMES_NO_FILES = {"branch", "tag", "for-each-ref", "describe", "name-rev", "config", "remote", "rev-parse"}
+"""Verbs whose operands are names of branches, keys and the like, never files."""
 
 
-def refused(values: list[str]) -> str:
-    """Why a git command is not proved to read only; empty where it is. `values[0]` is git."""
+def read(values: list[str]) -> tuple[list[str], Parsed | None]:
+    """The verb with what follows it, and that told apart where the verb is known. `values[0]` is git."""
     at = 1
     while at < len(values) and values[at] in _FRONT:
         at += 1
-    if at >= len(values):
-        return ""
-    verb, rest = values[at], values[at:]
-    if verb in {"--version", "-v"} and len(rest) == 1:
-        return ""
-    reader = _FORMS.get(verb)
-    if reader is None:
-        return f"git {verb}"
-    parsed = parse(rest, reader.form)
+    rest = values[at:]
+    reader = _FORMS.get(rest[0]) if rest else None
+    return rest, None if reader is None else parse(rest, reader.form)
+
+
+def judged(values: list[str]) -> tuple[str, list[str]]:
+    """Why a git command is not proved to read only, empty where it is; and the operands that may be files."""
+    rest, parsed = read(values)
+    if not rest or rest in (["--version"], ["-v"]):
+        return "", []
+    if parsed is None:
+        return f"git {rest[0]}", []
+    operands = [rest[one] for one in parsed.operands]
+    return _refused(rest[0], parsed, operands), _files(rest[0], parsed, operands)
+
+
+def _files(verb: str, parsed: Parsed, operands: list[str]) -> list[str]:
+    if verb == "grep" and not parsed.has("-e"):
+        operands = operands[1:]
+    if not parsed.has("--no-index"):
+        operands = [] if verb in _NAMES_NO_FILES else [one for one in operands if "/" in one or one.startswith(".")]
+    return operands + [value for name, value in parsed.options if verb == "blame" and name == "-S"]
+
+
+def _refused(verb: str, parsed: Parsed, operands: list[str]) -> str:
     if parsed.unknown:
         return f"git {verb} {parsed.unknown}"
-    operands = [rest[one] for one in parsed.operands]
     if any(name in _SHOW_SIGNATURE for name, _ in parsed.options) or any(
         "%G" in value or "%(signature" in value for _, value in parsed.options
     ):

@@ -25,6 +25,10 @@ class Form:
     """Whether options end at the first operand."""
     double: frozenset[str] = frozenset()
     """Long options that take the next two words."""
+    is_lone: bool = False
+    """Whether only the first letter of a short option counts, as `-ps` is `-p` to xxd."""
+    is_apart: bool = False
+    """Whether a value is always the next word: `-Lo 2 f` is `-L 2 -o f` to tree, though `-L2` is known."""
 
 
 @dataclass(slots=True)
@@ -94,7 +98,7 @@ def _cluster(parsed: Parsed, form: Form, values: list[str], word: str, at: int) 
     for place, char in enumerate(word[1:], 1):
         rest = word[place + 1 :]
         if char in form.valued:
-            if not rest and at >= len(values):
+            if (not rest and at >= len(values)) or (form.is_apart and rest and not rest.isdecimal()):
                 parsed.unknown = parsed.unknown or f"-{char}"
                 return at
             parsed.options.append((f"-{char}", rest or values[at]))
@@ -106,6 +110,8 @@ def _cluster(parsed: Parsed, form: Form, values: list[str], word: str, at: int) 
             parsed.unknown = parsed.unknown or f"-{char}"
             return at
         parsed.options.append((f"-{char}", ""))
+        if form.is_lone:
+            return at
     return at
 
 

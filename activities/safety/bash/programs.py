@@ -23,11 +23,15 @@ _PRINTS = re.compile(
 )
 _AWK_ACTS = re.compile(
     r"system|\\\n|\||>|getline|@|ENVIRON|ARGV|ARGC|PROCINFO|SYMTAB|FUNCTAB|/inet|\bclose\b|extension|\bfflush\b"
+    r"|\bwhile\s*\(\s*[1-9]|\bfor\s*\([^;)]*;\s*;"
 )
 _JQ_ACTS = re.compile(
-    r"\benv\b|\$ENV|input_filename|\bimport\b|\binclude\b|\$__|get_search_list|\bmodulemeta\b|\bdebug\b\s*\("
-    r"|\brepeat\b|\binfinite\b|\bltrimstr0\b|\binput_line|\bgetpath0\b|halt"
+    r"\benv\b|\$ENV|input_filename|\$__|get_search_list"
+    r"|(?<!\.)\b(?:import|include|modulemeta|repeat|infinite|input_line|halt|halt_error|debug\s*\()"
 )
+"""A field, `.include`, is none of the builtins."""
+_COUNTS = re.compile(r"%[-+ #0'I]*(?:\*|\d+)?(?:\.(?:\*|\d*))?[hlLjzt]*n")
+"""The conversion of printf that sets a variable."""
 _PAGE = re.compile(r"[A-Za-z0-9_][\w.+:-]*")
 _NUMBER = re.compile(r"-?\d{1,9}(?:\.\d{1,9})?")
 _PAUSE = re.compile(r"(?:\d{1,2}|1[01]\d|120)?(?:\.\d+)?s?|[12]m|0\.\d+m")
@@ -44,7 +48,9 @@ def judged(name: str, reader: Reader, parsed: Parsed, operands: list[str]) -> st
             return f"{name} sets what {operands[0]} names"
         case "date" if any(not one.startswith("+") for one in operands):
             return "date sets the clock"
-        case "ps" if any(not re.fullmatch(r"[A-Za-df-z0-9,]+", one) for one in operands):
+        case "ps" if _may_show_environments(parsed) or any(
+            not re.fullmatch(r"[A-Za-df-z0-9,]+", one) for one in operands
+        ):
             return "ps may show environments, and secrets in them"
         case "man" if not operands or any(not _PAGE.fullmatch(one) for one in operands):
             return "man is given more than a section and a page"
@@ -61,6 +67,17 @@ def judged(name: str, reader: Reader, parsed: Parsed, operands: list[str]) -> st
     return _combined(name, parsed, operands)
 
 
+_PS_LETTERS = re.compile(r"[acefghj-pr-xACFGHL-OS-VXZ]+")
+"""Letters that ps knows without a dash."""
+
+
+def _may_show_environments(parsed: Parsed) -> bool:
+    """`ps -auxe`: where no user is called `xe`, ps reads its options again as if they had no dash."""
+    picked = [value for name, value in parsed.options if name in {"-u", "-U", "-g", "-G", "-t", "-s", "-p"}]
+    letters = "".join([*picked, *(name for name, _ in parsed.options if not name.startswith("--"))])
+    return "e" in letters and any(_PS_LETTERS.fullmatch(one) and one != "root" for one in picked)
+
+
 def _combined(name: str, parsed: Parsed, operands: list[str]) -> str:  # noqa: PLR0911 - one case a program
     match name:
         case "unzip" if not parsed.has("-l"):
@@ -71,15 +88,15 @@ def _combined(name: str, parsed: Parsed, operands: list[str]) -> str:  # noqa: P
             return "its sequence has no known end"
         case "shuf" if parsed.has("-r", "--repeat") and not parsed.has("-n", "--head-count"):
             return "shuf -r does not end"
-        case "printf" if operands and operands[0].startswith("-"):
-            return f"printf {operands[0]} sets a variable"
+        case "printf" if operands and _COUNTS.search(operands[0].replace("%%", "")):
+            return "printf %n sets a variable"
         case "command" if not parsed.has("-v", "-V"):
             return "command runs the rest"
         case "fd" | "fdfind" if any(one.startswith("-") for one in operands):
             return "fd is given a flag late"
         case "base64" | "xxd" if any(one.startswith("+") for one in operands):
             return f"{name} {operands[0]} is not known to read only"
-        case "strings" if any(one.startswith("@") for one in operands):
+        case "strings" if any(one.startswith("@") for one in (*operands, *(value for _, value in parsed.options))):
             return "strings takes more options from a file"
     return ""
 

@@ -27,6 +27,16 @@ _TAKE_SUBSTITUTIONS = {"echo", "printf"}
 _TAKE_PROCESSES = {"diff", "comm", "cat", "paste", "join", "wc"}
 _LOOP_NAME = re.compile(r"[a-z_][a-z0-9_]*", re.ASCII)
 _GLOB = re.compile(r"[*?\[]")
+_ELSEWHERE = re.compile(r"(?:^|:)/|\.\.")
+"""A locale, a zone or a terminal of another folder: `LANGUAGE=../../x` has a program take its messages from there."""
+_KNOWN = r"\$\{#?(?:HOME|PWD|USER|SHELL|LANG|LOGNAME)"
+_CUT = re.compile(
+    rf"(?:[\w./:@%+=,-]|{_KNOWN}(?:##?|%%?)?[\w.*?/-]*\}})+"
+    rf"|\"(?:[\w./:@%+=, -]|{_KNOWN}(?:(?:##?|%%?|//?|:-|:\+|\^\^?|,,?)[\w.*?/ -]*|:\d+(?::\d+)?)?\}})+\"",
+    re.ASCII,
+)
+"""A known variable, cut or changed in a way that runs nothing: `${PWD##*/}`."""
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 
 
 def refusals(view: View) -> Iterator[tuple[Act, Refusal]]:
@@ -92,6 +102,8 @@ def _environment(act: Act) -> Refusal | None:
     assignments = [*command.assignments, *(one for wrapper in command.wrappers for one in wrapper.assignments)]
     for one in assignments:
         safe = one.name in SAFE_ENVIRONMENT or re.fullmatch(r"LC_[A-Z]+", one.name)
+        if _ELSEWHERE.search(one.value.value):
+            return Refusal("environment", f"{one.name} may name files that the program loads")
         if not safe or not one.value.is_constant or one.value.is_free or one.appends or one.is_element:
             return Refusal("environment", f"{one.name} may change what the program does")
     return None
@@ -127,32 +139,44 @@ def _known(word: Word) -> bool:
 
 
 def _words(act: Act) -> Refusal | None:
-    loops = {loop.variable for loop in act.view.script.loops}
-    needs_folder = act.name in {"git", "tar", "jq"} or _reader_needs(act)
+    loops = act.view.script.loops
+    known = SAFE_VARIABLES | {loop.variable for loop in loops}
+    over_files = {loop.variable for loop in loops if any(is_pattern(one) for one in loop.items)}
     for place, word in enumerate(act.command.words[1:], 1):
         marks = word.expansions
-        if "process-out" in marks or marks & {"arithmetic", "operator"}:
+        is_told = act.name == "echo" or (act.name == "printf" and place > 1)
+        if is_told and "operator" in marks and _CUT.fullmatch(word.source):
+            continue
+        if marks & {"process-out", "arithmetic", "operator"}:
             return Refusal("substitution", f"{word.source} is only known to the shell")
         if "process-in" in marks:
             if act.name not in _TAKE_PROCESSES:
                 return Refusal("substitution", f"{act.name} is given what another command prints")
             continue
-        if marks & {"command", "text"}:
-            is_free = act.name == "echo" or (act.name == "printf" and place > 1)
-            if not is_free:
-                return Refusal("substitution", f"{word.source} could become a flag or a path")
-            continue
-        if not set(word.variables) <= SAFE_VARIABLES | loops:
+        is_output = not marks.isdisjoint({"command", "text"})
+        if is_output and not is_told:
+            return Refusal("substitution", f"{word.source} could become a flag or a path")
+        is_open = UNKNOWN in word.value or word.may_split
+        if not set(word.variables) <= known or (is_open and not is_output and act.name != "xargs"):
             return Refusal("words", f"{word.source} is only known to the shell")
-        if (UNKNOWN in word.value or word.may_split) and act.name != "xargs":
-            return Refusal("words", f"{word.source} is only known to the shell")
-        if is_pattern(word):
-            # Whatever `--include=*.py` matches begins with `--include=`.
-            is_value = act.name in {"grep", "egrep", "fgrep"} and word.value.startswith(("--include=", "--exclude="))
-            if word.value.startswith("-") and not is_value:
-                return Refusal("words", f"{word.source} could become a flag")
-            if needs_folder and not is_value and not re.match(r"[^*?\[]*/", word.value):
-                return Refusal("words", f"{word.source} could become a flag: write ./{word.source}")
+        is_text = _QUOTED.fullmatch(word.source) is not None and over_files.isdisjoint(word.variables)
+        if is_pattern(word) and not is_text and not is_output and (bad := _pattern(act, word, place)):
+            return bad
+    return None
+
+
+def _pattern(act: Act, word: Word, place: int) -> Refusal | None:
+    """Why the names of files that the shell puts in place of a word could be more than files to read."""
+    if act.name == "printf" and place == 1:
+        return Refusal("words", f"a file that {word.source} names would be the format")
+    # Whatever `--include=*.py` matches begins with `--include=`.
+    if act.name in {"grep", "egrep", "fgrep"} and word.value.startswith(("--include=", "--exclude=")):
+        return None
+    if word.value.startswith("-"):
+        return Refusal("words", f"{word.source} could become a flag")
+    needs_folder = act.name in {"git", "tar", "jq"} or _reader_needs(act)
+    if needs_folder and not re.match(r"[^*?\[]*/", word.value):
+        return Refusal("words", f"{word.source} could become a flag: write ./{word.source}")
     return None
 
 
@@ -170,12 +194,12 @@ def _program(act: Act) -> Refusal | None:  # noqa: PLR0911 - one case a program
     if name == "git":
         if not act.view.setting.is_git_trusted:
             return Refusal("program", "this repository's configuration may run programs")
-        bad = git.refused(values)
+        bad, paths = git.judged(values)
         if bad:
             return Refusal(
                 "flag" if " -" in bad else "program", f"{bad} is not proved to read only", bad.rsplit(" ", 1)[-1]
             )
-        return readable(act, [one for one in act.operands if "/" in one or one.startswith(".")], is_listing=True)
+        return readable(act, paths, is_listing=True)
     special = programs.SPECIAL.get(name)
     if special is not None:
         text, paths = special(values)

@@ -30,8 +30,10 @@ def patterns_of(act: Act) -> list[str]:
 def path_operands(reader: Reader, parsed: Parsed, operands: list[str]) -> list[str]:
     """The operands of a reader that are files."""
     match reader.operands.removeprefix("!"):
-        case "paths" | "archive":
+        case "paths":
             return operands
+        case "archive":
+            return operands[:1]
         case "text-then-paths":
             given = parsed.has("-e", "--regexp", "-f", "--file", "--files", "--type-list")
             return operands if given else operands[1:]

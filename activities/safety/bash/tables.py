@@ -35,7 +35,7 @@ READERS: dict[str, Reader] = {
     "pwd": reader("-LP --logical --physical --version --help", "none", 0),
     "tree": reader(
         "-adflxsthrupgDFqNQinACSvcUJX -L: -P: -I: --noreport --charset= --filelimit= --si --du --timefmt="
-        " --prune --dirsfirst"
+        " --prune --dirsfirst ~"
         " --filesfirst --sort= --inodes --device --ignore-case --matchdirs --gitignore --version --help --metafirst",
         listing=True,
     ),
@@ -112,7 +112,7 @@ READERS: dict[str, Reader] = {
     "hexdump": reader(
         "-bcCdovxX -e: -n: -s: --one-byte-octal --canonical --length= --skip= --no-squeezing --version --help"
     ),
-    "xxd": reader("-abeEipuC -c: -g: -l: -s: -o: -d --version", most=1),
+    "xxd": reader("-abeEipuC -c: -g: -l: -s: -o: -d --version 1st !", most=1),
     "strings": reader(
         "-afwT -n: -t: -e: -s: -o -N --all --print-file-name --bytes= --radix= --encoding= --version --help"
     ),
@@ -217,7 +217,7 @@ READERS: dict[str, Reader] = {
     "expr": reader("--version --help !", "texts"),
     "factor": reader("-h --exponents --version --help", "texts"),
     "tsort": reader("--version --help", most=1),
-    "bc": reader("-lqsw --mathlib --quiet --standard --warn --version --help"),
+    "bc": reader("-lqsw --mathlib --quiet --standard --warn --version --help", most=0),
     "true": reader("--version --help", "texts"),
     "false": reader("--version --help", "texts"),
     ":": reader("", "texts"),
@@ -237,7 +237,7 @@ READERS: dict[str, Reader] = {
         " --debug --version --help",
         "!sed",
     ),
-    "awk": reader("-F: -v: --version --field-separator= --posix --sandbox -S", "awk"),
+    "awk": reader("-F: -v: --version --field-separator= --posix --sandbox -S !", "awk"),
     "comm1": reader(""),
 }
 for _alias, _name in {
