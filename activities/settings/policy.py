@@ -79,6 +79,7 @@ def policy_of(loaded: LoadedSettings, rules: Rules = Rules(), added: tuple[str, 
         disable_bypass=bool(permissions.disable_bypass_permissions_mode),
         disable_auto=bool(permissions.disable_auto_mode),
         additional_directories=tuple(dict.fromkeys((*permissions.additional_directories, *added))),
+        only_managed=loaded.settings.allow_managed_permission_rules_only is True,
         broken=loaded.broken,
     )
     return policy.model_copy(update={"digest": digest_of(canonical(policy.model_dump(mode="json")))})

@@ -53,7 +53,7 @@ class Standpoint:
         """All rules that count now: those of the settings, and what the person allowed in this session."""
         policy = current_policy(self.places, self.folder, self.settings)
         given = session_rules(self.places.home, self.session) if self.session else ()
-        if not given:
+        if not given or policy.only_managed:
             return policy
         policy = policy.model_copy(update={"rules": (*policy.rules, *given), "digest": ""})
         return policy.model_copy(update={"digest": digest_of(canonical(policy.model_dump(mode="json")))})

@@ -81,6 +81,8 @@ class Policy(Contract):
     """`disableAutoMode`: the same for `auto`."""
     additional_directories: tuple[str, ...] = ()
     """Folders beside the session's own that count as inside, absolute."""
+    only_managed: bool = False
+    """`allowManagedPermissionRulesOnly`: nobody else allows anything for longer than one call."""
     broken: str = ""
     """Why every call is refused: a settings file whose deny or ask rules cannot be read; empty when all can."""
     digest: str = ""

@@ -25,7 +25,7 @@ def suggested_rules(
     asked: Asked, mode: Mode, policy: Policy, verdict: Verdict, findings: tuple[Finding, ...] = ()
 ) -> tuple[str, ...]:
     """The rules that a person's *always* saves for this question; none where no rule would answer it next time."""
-    if verdict.decision != Decision.ASK or verdict.by not in _ANSWERABLE or asked.needs_person:
+    if verdict.decision != Decision.ASK or verdict.by not in _ANSWERABLE or asked.needs_person or policy.only_managed:
         return ()
     rules = tuple(dict.fromkeys(_rules(asked)))
     if not rules or len(rules) > MOST:

@@ -1,6 +1,7 @@
 """*Always* saves the rules that the question offered, each where it belongs, once; the next call needs no person."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -102,3 +103,16 @@ async def test_a_local_file_that_cannot_be_read_loses_nothing_and_is_told(stage:
 async def test_a_command_with_a_secret_gets_no_rule(stage: Stage) -> None:
     question = await asked(stage, use("Bash", command="python3 x.py --key sk-ant-api03-" + "aB3dE5fG7h" * 9 + "-AA"))
     assert await offered(stage, question) == ()
+
+
+async def test_where_only_managed_rules_allow_no_yes_lasts(stage: Stage) -> None:
+    (stage.folder / "outside").write_text("old")
+    reads = use("Read", file_path="../outside")
+    question = await asked(stage, reads)
+    await stage.again(**DEFAULT, approval=question, answer=yes(question, always=True))
+    managed = stage.folder / "managed.json"
+    managed.write_text('{"allowManagedPermissionRulesOnly": true}')
+    stage.world = replace(stage.world, managed_settings=(managed,))
+    for exchange, call in enumerate((reads, ASKS), 2):
+        again = await asked(stage, call, exchange)
+        assert await offered(stage, again) == ()
