@@ -53,7 +53,8 @@ class Bash(Tool[Input]):
     - Long output is shown by its beginning and its end; the note between names a `result:` that Read and Grep take.
     - It runs in a sandbox: it may change the workspace and its own /tmp, which other tools do not see; the home folder
       is hidden but for tools; only hosts that the person allowed are reached. What was refused is told in the result,
-      with the setting that would allow it: say so to the person, and do not try to get around it.
+      with the setting that would allow it: say so to the person, and do not try to get around it. Where it says that
+      they opened a host, run the command again if you still want it.
     - Prefer Read, Grep, Glob, Edit and Write to cat, grep, find and sed.
     """
 

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from activities.settings.always import always_allow
-from activities.settings.append import append_rules
+from activities.settings.always import DOMAINS, always_allow, always_open
+from activities.settings.append import append_items, append_rules
+from activities.settings.load import load_settings
 from tests.activities.settings.conftest import Machine
 from tests.fakes import rule_writer
 from workflows.contracts.errors import UserError
@@ -167,3 +168,24 @@ def test_dying_between_the_rule_and_its_signature_gives_no_right_and_the_next_ti
     assert machine.rules(Decision.ALLOW) == []
     assert always_allow(machine.places, machine.folder, ["Edit"], "me")[1] == ()
     assert machine.rules(Decision.ALLOW) == ["Edit"]
+
+
+def test_hosts_that_are_always_open_count_where_nothing_else_of_the_folder_is_trusted(machine: Machine) -> None:
+    machine.sign(b"")
+    file = machine.folder / ".perdure/settings.local.json"
+    machine.write(file, {"sandbox": {"network": {"allowedDomains": ["planted.example"]}}, "env": {"A": "1"}})
+    assert always_open(machine.places, machine.folder, ["far.example:8443"], "me") == (file, ("far.example:8443",))
+    loaded = load_settings(machine.places, machine.folder)
+    assert loaded.settings.sandbox.network.allowed_domains == ("far.example:8443",)
+    machine.write(machine.places.managed[0], {"sandbox": {"network": {"allowManagedDomainsOnly": True}}})
+    with pytest.raises(UserError, match="allowManagedDomainsOnly"):
+        always_open(machine.places, machine.folder, ["other.example"], "me")
+
+
+def test_a_list_that_is_none_loses_nothing(machine: Machine) -> None:
+    file = machine.folder / ".perdure/settings.local.json"
+    machine.write(file, {"sandbox": {"network": "all"}})
+    before = file.read_bytes()
+    with pytest.raises(UserError, match="allowedDomains is no list"):
+        append_items(file, DOMAINS, ["far.example"], machine.folder)
+    assert file.read_bytes() == before

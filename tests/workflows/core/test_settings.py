@@ -172,3 +172,9 @@ def test_what_variables_and_servers_hold_is_not_shown() -> None:
 def test_a_hook_is_shown_by_what_it_runs() -> None:
     group = {"matcher": "Bash", "hooks": [{"type": "command", "command": "./check.sh"}]}
     assert shown(layer(Source.USER, hooks={"PreToolUse": [group]}).values[0]) == "hooks.PreToolUse(Bash) ./check.sh"
+
+
+def test_a_strict_list_counts_from_a_folder_that_nobody_trusts() -> None:
+    for is_strict, counts in ((True, True), (False, None)):
+        shared = layer(Source.PROJECT, sandbox={"network": {"strictAllowlist": is_strict}})
+        assert merged(shared, trusted=False).settings.sandbox.network.strict_allowlist is counts
