@@ -1,6 +1,8 @@
 """Git's configuration after a command: what is harmless stays and is told, anything else is put back as it was."""
 
+import base64
 import hashlib
+import json
 import os
 import secrets
 import shutil
@@ -8,8 +10,9 @@ import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from activities.safety.sandbox import git_keys
 from activities.safety.sandbox.git_guard import repositories
@@ -17,6 +20,8 @@ from activities.safety.sandbox.git_keys import Keys, Weight
 from activities.safety.sandbox.git_places import configurations, control_files
 from activities.safety.sandbox.git_writers import Right
 from activities.stores.files import make_folder, write_atomic
+from activities.stores.home import Home
+from activities.stores.vault import Vault
 
 Standing = str
 """What stands at a path: `=` and its text, `@` and where it leads, `#` and a print of what is too large; else empty."""
@@ -26,6 +31,18 @@ MOST_TOLD = 12
 _CONFIGURATIONS = ("config", "config.worktree")
 _PATIENCE_S, _TRIES = 2.0, 5
 _TEXT = "latin-1"
+
+
+def keep(home: Home, workspace: Path, right: Right) -> dict[str, object]:
+    """What stands there now and what the command may do with it, as plain JSON; addresses may hold passwords."""
+    held = Vault(home).lock(json.dumps(take(workspace)).encode("ascii"))
+    return {"home": str(home.root), "before": base64.b64encode(held).decode("ascii"), "right": asdict(right)}
+
+
+def settle_kept(workspace: Path, record: Mapping[str, Any], quarantine: Path, call: str) -> list[str]:  # Any: as JSON
+    """`settle` with what `keep` gave."""
+    held = Vault(Home(Path(record["home"]))).unlock(base64.b64decode(record["before"]))
+    return settle(workspace, json.loads(held), quarantine, call, Right(**record["right"]))
 
 
 def take(workspace: Path) -> dict[str, Standing]:

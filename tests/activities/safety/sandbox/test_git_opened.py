@@ -268,3 +268,10 @@ async def test_under_automatic_yes_to_the_sandbox_a_person_is_asked_before_it_is
         ("git commit -m x", Decision.ALLOW),
     ):
         assert vet(call, Bash(), Bash.input(command=command), Mode.DEFAULT, None).decision == decision, command
+
+
+async def test_a_password_in_it_is_kept_in_no_file_of_ours_in_clear(full: Cell) -> None:
+    git(full, "remote", "add", "up", "https://me:hunter-2@a.example/x")
+    await run(full, "git config user.name A")
+    kept = [path for path in full.world.home.root.rglob("*") if path.is_file() and b"hunter-2" in path.read_bytes()]
+    assert kept == []
