@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from activities.safety.bash.interpreted import Inner
 from activities.safety.bash.names import CONTAINERS, INTERPRETERS, PACKAGE_MANAGERS, is_shell, named
@@ -28,14 +29,31 @@ _MOST = 12
 def carried(values: list[str], words: tuple[Word, ...]) -> Iterator[Inner]:
     """What a program that is not known may run of its own last words."""
     name = values[0].rsplit("/", 1)[-1].lower()
-    if len(values) < 3 or name in _NEVER or name in _GRAVE:
+    if len(values) < 2 or name in _NEVER or name in _GRAVE:
         return
-    if name in PACKAGE_MANAGERS and _FETCHES & set(values[1:3]):
+    if name in PACKAGE_MANAGERS and _FETCHES & {*values[1:2], *(set(values[2:3]) - {"rm", "link", "unlink"})}:
         return
+    yield from _told(name, values)
     for at, value in enumerate(values[1:_MOST], 1):
         if at + 1 < len(values) and _is_grave(value.rsplit("/", 1)[-1], values[at + 1 :]):
             yield Inner(words=words[at:], reach=Reach.DECODED)
             return
+
+
+_RUNS = re.compile(r"--?(?:c|x|e|exec|wrap|command|cmd|run|shell|call|hook|on-\w+|pre-\w+|post-\w+|then|do)")
+_TAKES_LINES = named(
+    "hyperfine concurrently sops foreman overmind onchange chokidar nodemon npm-run-all wrk time pueue"
+)
+
+
+def _told(name: str, values: list[str]) -> Iterator[Inner]:
+    """Whole command lines, behind an option that says so or given to what runs lines."""
+    for before, value in pairwise(values):
+        option, sign, given = value.partition("=")
+        if sign and " " in given and _RUNS.fullmatch(option):
+            yield Inner(given, reach=Reach.DECODED)
+        elif " " in value and (_RUNS.fullmatch(before) or name in _TAKES_LINES):
+            yield Inner(value, reach=Reach.DECODED)
 
 
 def _is_grave(name: str, rest: list[str]) -> bool:

@@ -32,7 +32,7 @@ def given_text(command: SimpleCommand) -> str | None:
     return None
 
 
-def _produced(command: SimpleCommand) -> str | None:
+def _produced(command: SimpleCommand) -> str | None:  # noqa: PLR0911 - one case a program
     if any(">" in one.operator and not one.is_harmless for one in command.redirections):
         return None
     values = [word.value for word in command.words]
@@ -41,6 +41,10 @@ def _produced(command: SimpleCommand) -> str | None:
             return _echo(values[1:])
         case "printf":
             return printed(values[1:])
+        case "yes":
+            return (" ".join(values[1:]) or "y") + "\n"
+        case _ if (told := _told(command.name, values)) is not None:
+            return told
         case "which" | "command" | "type" if len(values) > 1 and not values[-1].startswith("-"):
             return f"/usr/bin/{values[-1].rsplit('/', 1)[-1]}\n"
         case "dirname" | "basename" if len(values) == 2 and UNKNOWN not in values[1]:
@@ -94,6 +98,8 @@ def _turned(command: SimpleCommand, text: str | None) -> str | None:  # noqa: PL
     match command.name:
         case "cat" | "tee" | "sort" | "head" | "tail" | "more":
             return text
+        case "paste" if any(re.fullmatch(r"-[a-z]*s.*", value) for value in values[1:]):
+            return " ".join(text.split("\n"))
         case "rev":
             return "\n".join(line[::-1] for line in text.split("\n"))
         case "tac":
@@ -111,6 +117,22 @@ def _turned(command: SimpleCommand, text: str | None) -> str | None:  # noqa: PL
         case "sed":
             return _substituted(values, text)
     return None
+
+
+_PRINTS = re.compile(
+    r"\s{0,9}(?:BEGIN\s{0,9}\{)?\s{0,9}(?:print|puts|say|printf|echo|console\.log|process\.stdout\.write|io\.write)\s{0,9}\(?\s{0,9}"
+    r"(['\"])((?:(?!\1)[^\\]|\\.)*)\1\s{0,9}\)?\s{0,9};?\s{0,9}\}?\s{0,9}",
+    re.DOTALL,
+)
+_PRINTERS = frozenset({"python", "python3", "perl", "ruby", "node", "php", "lua", "awk", "gawk", "mawk"})
+
+
+def _told(name: str, values: list[str]) -> str | None:
+    """What a program of one literal prints: `python3 -c 'print("x")'`, `awk 'BEGIN{print "x"}'`."""
+    if name not in _PRINTERS or len(values) > 3:
+        return None
+    found = _PRINTS.fullmatch(values[-1])
+    return unescape(found[2]) + "\n" if found else None
 
 
 def _decoded(text: str) -> str | None:
@@ -151,6 +173,10 @@ def _set(text: str) -> str:
 def _substituted(values: list[str], text: str) -> str | None:
     operands = [value for value in values[1:] if not value.startswith("-")]
     found = re.fullmatch(r"s(.)(.*?)\1(.*?)\1g?", operands[0]) if len(operands) == 1 else None
+    if found and found[2] in {"^", "$", ".*", "^.*$"} and not re.search(r"[\\&]", found[3]):
+        before, after = (found[3] if found[2] != "$" else ""), (found[3] if found[2] == "$" else "")
+        kept = [line if len(found[2]) == 1 else "" for line in text.removesuffix("\n").split("\n")]
+        return "".join(f"{before}{line}{after}\n" for line in kept)
     if not found or re.search(r"[\\.*\[\]^$&]", found[2] + found[3]):
         return None
     return text.replace(found[2], found[3])

@@ -1,10 +1,9 @@
-"""Validators 7 to 10: what wrecks the system, a device, the machine's breath, or its running."""
+"""Validators 7 and 8: what wrecks the system, or writes to a device."""
 
 import re
 from collections.abc import Iterator
-from itertools import islice
 
-from activities.safety.bash.names import INTERPRETERS, named
+from activities.safety.bash.names import CONTAINERS, INTERPRETERS, named
 from activities.safety.bash.paths import is_account, is_critical, is_device, trimmed
 from activities.safety.bash.view import Act, View, is_unknown
 from activities.safety.bash.writing import CHANGES, programs_of, written
@@ -26,7 +25,7 @@ _ERASES = re.compile(
     re.IGNORECASE,
 )
 _PLACES = re.compile(
-    r"(?:['\"`](/[^'\"`\s]*|~[^'\"`\s]*|\.\./?(?:\.\./?)*|[A-Za-z]:[\\/]*)['\"`])|((?:expanduser|Path\.home"
+    r"(?:\\?['\"`](/[^'\"`\s\\]*|~[^'\"`\s]*|\.\./?(?:\.\./?)*|[A-Za-z]:[\\/]*)\\?['\"`])|((?:expanduser|Path\.home"
     r"|homedir|Dir\.home"
     r"|ENV\{?\[?['\"]?HOME|environ\[?\(?['\"]HOME|getenv\(['\"]HOME|process\.env\.HOME|\$HOME))"
     r"|(?<![\w<])(/)(?=\s*[,)\]]|$)|q[qw]?[{(\[/](/[^})\]\s]*)[})\]]|<(/[^>\s]*)>"
@@ -46,7 +45,7 @@ def root_destruction(view: View) -> Iterator[Reason]:
             )
 
 
-def _destroyed(act: Act) -> str:  # noqa: PLR0911 - one case a program
+def _destroyed(act: Act) -> str:
     name, values = act.name, act.values
     critical = [value for value in dict.fromkeys(_targets(act)) if _is_critical(act, value)]
     flags = "".join(one[1:] for one in act.arguments if re.fullmatch(r"-[A-Za-z]+", one))
@@ -57,7 +56,9 @@ def _destroyed(act: Act) -> str:  # noqa: PLR0911 - one case a program
         shallow = [one for one in critical if not _is_home(act, one)]
         return next(iter(critical if is_deep else shallow), "")
     if name in {"mv", "gmv"}:
-        return next((one for one in critical if one in act.operands[:-1] or len(act.operands) < 2), "")
+        has_target = any(re.match(r"-\w*t|--t", one) for one in act.arguments)
+        moved = act.operands[1:] if has_target else act.operands[:-1]
+        return next((one for one in critical if one in moved or len(act.operands) < 2), "")
     if name in {"find", "gfind", "bfs", "fd", "fdfind"}:
         return _found(act, critical)
     if name == "rsync":
@@ -66,13 +67,31 @@ def _destroyed(act: Act) -> str:  # noqa: PLR0911 - one case a program
         return next((one for one in critical if one in lost), "")
     if name == "git":
         return _cleaned(act)
-    if name in {"tar", "gtar", "bsdtar"} and any(one.startswith("--remove-f") for one in values):
-        return next(iter(critical), "")
-    if name in {"zip", "7z", "7za", "7zz"} and ("m" in flags or {"--move", "-sdel"} & set(values)):
-        return next(iter(critical), "")
-    if name in {"cp", "gcp", "ditto"} and re.search(r"[raR]", flags):
+    if name in INTERPRETERS or name in {"pwsh", "powershell"}:
+        return _programmed(act)
+    return next(iter(critical), "") if _takes_away(act, flags) else _overwritten(act, flags)
+
+
+def _takes_away(act: Act, flags: str) -> bool:
+    """Whether an archiver or a copier removes what it is told of."""
+    values = act.values
+    match act.name:
+        case "tar" | "gtar" | "bsdtar":
+            return any(one.startswith("--remove-f") for one in values)
+        case "zip" | "7z" | "7za" | "7zz":
+            return "m" in flags or bool({"--move", "-sdel"} & set(values))
+        case "rclone":
+            return bool({"purge", "delete", "rmdirs", "move", "moveto", "sync", "cleanup"} & set(act.operands[:1]))
+    return False
+
+
+def _overwritten(act: Act, flags: str) -> str:
+    if act.name in {"cp", "gcp", "ditto"} and re.search(r"[raR]", flags):
         return next((one for one in act.operands[-1:] if act.path(one) in {"/", "/etc", "/usr", "/bin", "/lib"}), "")
-    return _programmed(act) if name in INTERPRETERS or name in {"perl", "ruby", "php", "pwsh", "powershell"} else ""
+    if act.name in CONTAINERS and any(one in _REMOVERS for one in act.operands):
+        mounted = [one.partition(":")[0] for one in act.operands if ":" in one]
+        return next((one for one in mounted if one and _is_critical(act, one)), "")
+    return ""
 
 
 def _targets(act: Act) -> list[str]:
@@ -84,14 +103,18 @@ def _is_critical(act: Act, value: str) -> bool:
     if value.strip(UNKNOWN) == "" or value.startswith("-"):
         return False
     stripped = value.replace(UNKNOWN, "")
-    if re.fullmatch(r"[a-zA-Z]:[\\/]*\*?", stripped):
+    if re.fullmatch(r"[a-zA-Z]:[\\/]*(?:\*|windows.*|users.*|program files.*)?", stripped, re.IGNORECASE):
         return True
     faces = act.faces(stripped if stripped.startswith("/") else value)
     return any(is_critical(path, act.view.setting) for path in faces)
 
 
 def _removed(act: Act, critical: list[str], flags: str) -> str:
-    is_deep = bool(set(flags) & {"r", "R"}) or any(one.startswith(("--r", "-Recurse")) for one in act.arguments)
+    is_deep = (
+        bool(set(flags) & {"r", "R"})
+        or bool({"/s", "/S"} & set(act.values))
+        or any(one.startswith(("--r", "-Recurse")) for one in act.arguments)
+    )
     is_deep = is_deep or act.name not in {"rm", "grm", "unlink", "del", "shred", "wipe"}
     if is_deep and critical:
         return critical[0]
@@ -129,6 +152,9 @@ def _cleaned(act: Act) -> str:
     if not {"clean", "checkout", "reset", "restore", "rm"} & set(act.arguments):
         return ""
     values = act.values
+    trees = [one.value.value for one in act.command.assignments if one.name == "GIT_WORK_TREE"]
+    if found := next((one for one in trees if _is_critical(act, one)), ""):
+        return found
     for at, one in enumerate(values):
         place = values[at + 1] if one in {"-C", "--work-tree"} and at + 1 < len(values) else ""
         place = one.partition("=")[2] if one.startswith("--work-tree=") else place
@@ -155,7 +181,7 @@ def through_input(view: View) -> Iterator[Reason]:
     for act in view.acts:
         if act.name not in _REMOVERS | _CHANGERS | {"mv"} or not any(is_unknown(one) for one in act.values):
             continue
-        for source in act.upstream:
+        for source in act.sources:
             root = next((one for one in source.operands if _is_critical(source, one)), "")
             if root and source.name not in {"echo", "printf"} and not _is_narrow(source):
                 text = f"{act.name} would take everything that {source.name} finds in {root}"
@@ -184,7 +210,7 @@ _FORMATTERS = re.compile(
     r"mkfs(\..+)?|mke2fs|mkswap|wipefs|newfs.*|mkntfs|mkdosfs|blkdiscard|cryptsetup|sgdisk|gdisk|sfdisk|cfdisk"
     r"|fdisk|parted"
     r"|gparted|badblocks|hdparm|nvme|mdadm|pvcreate|pvremove|vgremove|lvremove|vgreduce|zpool|diskutil|flashrom"
-    r"|flash_erase|scrub|debugfs|asr|ntfs(?:clone|fix|resize)|lvreduce|lvresize|lvcreate|vgcreate|gpart|growisofs"
+    r"|flash_erase|e2image|scrub|debugfs|asr|ntfs(?:clone|fix|resize)|lvreduce|lvresize|lvcreate|vgcreate|gpart|growisofs"
     r"|cdrecord|wodim|dd_rescue|ddpt|sg_dd|sg_write\w*|sdparm|fsarchiver|e2label|fatlabel|swaplabel|veracrypt|mkexfatfs"
     r"|mkudffs|mkreiserfs|mkjfs|bcachefs|xfs_copy|xfs_admin|fatresize|kpartx|dislocker\w*|hdiutil|disktool"
     r"|sg_format|format|diskpart|dmsetup|resize2fs|tune2fs|e2fsck|fsck(\..+)?|partx|sg_sanitize|nwipe|ddrescue"
@@ -205,7 +231,8 @@ def device_write(view: View) -> Iterator[Reason]:
     for act in view.acts:
         hit = next((one for one in written(act) for path in act.faces(one) if is_device(path)), "")
         if not hit and _FORMATTERS.fullmatch(act.name):
-            looks = any(_LOOKS.fullmatch(one) for one in act.arguments)
+            changes = {"sgdisk": "-n", "flashrom": "-w", "hdparm": "--security-erase"}.get(act.name)
+            looks = changes not in act.arguments and any(_LOOKS.fullmatch(one) for one in act.arguments)
             devices = [one for one, faces in act.named if any(path.startswith("/dev/") for path in faces)]
             named = next(iter(devices), "") or next((one for one in act.operands if re.match(r"r?disk\d", one)), "")
             if not looks and (named or act.operands):
@@ -226,116 +253,3 @@ def _opened_device(act: Act) -> str:
         if found and CHANGES.search(program):
             return found[0]
     return ""
-
-
-_DEFINES = re.compile(r"\(\s{0,9}\)\s{0,9}[{(]([^})]{0,400})")
-_NAME_BEFORE = re.compile(r"([^\s(){};|&<>'\"$]{1,40})\s{0,9}$")
-_FUNCTION = re.compile(r"function\s{1,9}([^\s(){};|&]{1,40})\s{0,9}(?:\(\s{0,9}\)\s{0,9})?[{(]([^})]{0,400})")
-_ZERO = re.compile(r"\$\{?0\}?['\"]?\s{0,9}[|&]\s{0,9}['\"]?(?:\./)?\$\{?0|\$\{?0\}?['\"]?\s{0,9}&(?!&)")
-
-
-def _pipes_itself(text: str) -> bool:
-    """Whether a function feeds or forks itself."""
-    if _ZERO.search(text):
-        return True
-    bodies = [(found[1], found[2]) for found in islice(_FUNCTION.finditer(text), 50)]
-    for found in islice(_DEFINES.finditer(text), 50):
-        name = _NAME_BEFORE.search(text[max(0, found.start() - 50) : found.start()])
-        if name:
-            bodies.append((name[1], found[1]))
-    return any(re.search(rf"(?<![\w.-]){re.escape(name)}\s{{0,9}}(?:[|]|&(?!&))", body) for name, body in bodies)
-
-
-_ENDLESS = re.compile(
-    r"(?:while\s+(?:true|:|\[\s*1\s*\]|\(\(\s*1\s*\)\)|\[\[\s*1\s*\]\])|until\s+false|for\s*\(\(\s*;\s*;\s*\)\))"
-)
-_FORKS = re.compile(
-    r"(?:while|loop|for\s*\(;;\)|until|do\b|1\s*while)[^\n]{0,80}(?:\b|_)fork\b|\bfork\b[^\n]{0,30}\bwhile\b"
-    r"|fork[^\n]{0,20}fork"
-    r"|while\s*(?:True|1|\(1\)|\(true\))[^\n]{0,120}(?:os\.fork|spawn|Popen|exec)\b"
-    r"|os\.fork\(\)[^\n]{0,40}(?:while|for)",
-    re.IGNORECASE,
-)
-_SOURCES = frozenset({"/dev/zero", "/dev/urandom", "/dev/random", "/dev/full"})
-
-
-def resource_bomb(view: View) -> Iterator[Reason]:
-    """Fork bombs and endless fills."""
-    text = "it would start copies of itself, or fill the disk, without end"
-    for one in view.texts:
-        if _pipes_itself(one) or (_FORKS.search(one) and not view.names <= {"grep", "rg", "echo", "printf"}):
-            if _is_data(view, one):
-                continue
-            yield Reason("resource-bomb", DENY, text)
-            return
-    yield from _recursive(view, text)
-    is_endless = "while" in view.script.features and _ENDLESS.search(view.script.text)
-    for act in view.acts:
-        loops = is_endless and "loop" in act.command.places
-        grows = any(one.operator in {">>", "&>>"} for one, _ in act.outputs if not one.is_harmless)
-        if (loops and "background" in view.script.features) or (loops and grows) or _fills(act):
-            yield act.finds("resource-bomb", DENY, text)
-            return
-
-
-def _is_data(view: View, text: str) -> bool:
-    """Whether a text is only printed or searched for."""
-    if text == view.script.text:
-        return not _pipes_itself(_without_quotes(text)) and not _FORKS.search(_without_quotes(text))
-    return all(
-        act.name in {"echo", "printf", "grep", "rg", "egrep", "fgrep", "git"} for act in view.acts if text in act.values
-    ) and not (view.names & {"bash", "sh", "eval", "source", "."})
-
-
-def _without_quotes(text: str) -> str:
-    return re.sub(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"", "''", text)
-
-
-def _recursive(view: View, text: str) -> Iterator[Reason]:
-    for name in {act.values[0] for act in view.acts if act.values}.intersection(view.script.functions):
-        inside = [act for act in view.acts if "function" in act.command.places and act.values[:1] == [name]]
-        if len(inside) > 1 or (inside and "background" in view.script.features):
-            yield inside[0].finds("resource-bomb", DENY, text)
-            return
-
-
-def _fills(act: Act) -> bool:
-    if act.name in {"dd", "dcfldd", "gdd"}:
-        values = act.values
-        source = next((one[3:] for one in values if one.startswith("if=")), "")
-        target = next((one[3:] for one in values if one.startswith("of=")), "")
-        endless = source in _SOURCES and not any(one.startswith(("count=", "--help")) for one in values)
-        pipes = any(other.name == "head" for other in act.upstream)
-        return endless and bool(target) and target != "/dev/null" and not pipes
-    outputs = [path for _, faces in act.outputs for path in faces if path != "/dev/null"]
-    outputs += act.operands if act.name in {"tee", "sponge"} else []
-    if act.name in {"cp", "gcp", "ditto", "install"}:
-        return bool(_SOURCES & set(act.operands[:-1])) and act.operands[-1:] != ["/dev/null"]
-    if act.name in INTERPRETERS and any(_writes_endlessly(one) for one in programs_of(act)):
-        return True
-    if not outputs:
-        return False
-    sources = [act, *act.upstream]
-    if any(one.name in {"head", "timeout", "dd", "cut", "sed", "tr", "fold"} for one in sources):
-        return False
-    return any(
-        one.name == "yes" or (one.name in {"cat", "pv", "cp", "tee"} and _SOURCES & {*one.operands, *_input_paths(one)})
-        for one in sources
-    )
-
-
-_LOOPS = re.compile(
-    r"while\s{0,9}\(?\s{0,9}(?:1|true)\b|for\s{0,9}\(\s{0,9};;\s{0,9}\)|\bloop\s{0,9}(?:\{|do\b)", re.IGNORECASE
-)
-_WRITES = re.compile(
-    r"\.write|>{1,2}\s{0,9}['\"]|open\s{0,9}\(?[^)]{0,80}['\"][wa>]|(?:write|append)\w{0,20}\(|file_put_contents"
-)
-_RESTS = re.compile(r"break|sleep|return|exit|last\b|accept|recv")
-
-
-def _writes_endlessly(program: str) -> bool:
-    return bool(_LOOPS.search(program) and _WRITES.search(program) and not _RESTS.search(program))
-
-
-def _input_paths(act: Act) -> list[str]:
-    return [path for _, faces in act.inputs for path in faces]

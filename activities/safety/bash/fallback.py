@@ -59,8 +59,9 @@ class _Reader:
         if self.raw is None:
             pipes = ((self.count, self.stage),)
             self.raw = Raw(token.start, token.end, pipes=pipes, scope=tuple(self.scope))
-            if "function" in self.reading.features:
-                self.raw.places = (Place.FUNCTION,)
+            for feature, place in (("function", Place.FUNCTION), ("while", Place.LOOP)):
+                if feature in self.reading.features:
+                    self.raw.places = (*self.raw.places, place)
         self.raw.end = token.end
         return self.raw
 
@@ -105,7 +106,9 @@ class _Reader:
             self.stage += 1
             return
         if sign == "&":
-            self.reading.features.add("background")
+            self.reading.features.update(
+                {"background", "background-in-loop"} if "while" in self.reading.features else {"background"}
+            )
         if sign == "(":
             self.count += 1
             self.scope.append(self.count)

@@ -139,6 +139,8 @@ class _Walk:
                 self.visit(child, at)
             elif child.type == "&":
                 self.reading.features.add("background")
+                if Place.LOOP in at.places:
+                    self.reading.features.add("background-in-loop")
             elif child.is_missing:
                 self.reading.problem = self.reading.problem or "a part of it is missing"
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 from activities.safety.bash.carried import carried
 from activities.safety.bash.interpreted import PROGRAM_FLAGS, Inner, program, replacements_run, strings_of
-from activities.safety.bash.names import AWKS, family, is_shell, named
+from activities.safety.bash.names import AWKS, PACKAGE_MANAGERS, family, is_shell, named
 from activities.safety.bash.options import parse_front
 from workflows.contracts.commands import UNKNOWN, Reach, SimpleCommand, Word
 
@@ -30,10 +30,14 @@ def inner_of(command: SimpleCommand) -> Iterator[Inner]:
         yield from _shell(values)
     elif family(name.lower()) in PROGRAM_FLAGS:
         yield from program(values, PROGRAM_FLAGS[family(name.lower())])
+        if name in PACKAGE_MANAGERS:
+            yield from carried(values, command.words)
     else:
         yield from carried(values, command.words)
     if name in AWKS:
         yield from strings_of(" ".join(values[1:]), is_quoted=True)
+        if any("system" in value or "|" in value for value in values):
+            yield from (Inner(value.partition("=")[2], reach=Reach.DECODED) for value in values[1:] if "=" in value)
     yield from _by_flags(values)
 
 
@@ -143,7 +147,12 @@ def _option_text(names: str, operand_from: int = 0) -> Finder:
 
 
 def _package(command: SimpleCommand, values: list[str]) -> Iterator[Inner]:
-    yield from _option_text("-c --call")(command, values)
+    yield from _option_text("-c --call --command")(command, values)
+    yield from carried(values, command.words)
+
+
+def _remote(command: SimpleCommand, values: list[str]) -> Iterator[Inner]:
+    yield from (Inner(value, reach=Reach.DECODED) for value in values[1:] if " " in value)
     yield from carried(values, command.words)
 
 
@@ -212,10 +221,13 @@ def _by_flags(values: list[str]) -> Iterator[Inner]:
             yield Inner(given.removeprefix("exec="), reach=Reach.DECODED)
         elif at + 1 < len(values) and (value in _COMMAND_FLAGS or value in _BY_PROGRAM.get(values[0], ())):
             yield Inner(values[at + 1].removeprefix("exec="), reach=Reach.DECODED)
-        elif "ProxyCommand" in name and sign:
-            yield Inner(given, reach=Reach.DECODED)
+        elif runs := _SSH_RUNS.search(value):
+            yield Inner(runs[1], reach=Reach.DECODED)
 
 
+_SSH_RUNS = re.compile(
+    r"(?:^|-o\s?)(?:ProxyCommand|LocalCommand|KnownHostsCommand|RemoteCommand)[= ]\s{0,9}(.+)", re.IGNORECASE
+)
 _BY_PROGRAM = {
     "tar": ("-I", "-F"),
     "gtar": ("-I", "-F"),
@@ -284,7 +296,7 @@ _BY_NAME = {
     "gsed": _sed,
     "su": _C,
     "runuser": _C,
-    "script": _C,
+    "script": _package,
     "flock": _C,
     "sg": _option_text("-c", 2),
     "newgrp": _option_text("-c"),
@@ -301,6 +313,7 @@ _BY_NAME = {
     "more": _pager,
     "expect": _quoted_program,
     "screen": _option_text("-X"),
+    **dict.fromkeys(("ansible", "salt", "pdsh", "clush"), _remote),
     "adb": _option_text("", 2),
     "bind": _option_text("-x"),
     "mapfile": _option_text("-C"),
@@ -321,6 +334,7 @@ _BY_NAME = {
     "ed": _vim,
     "emacs": _quoted_program,
     "gdb": _quoted_program,
+    "lldb": _quoted_program,
     "sqlite3": _quoted_program,
     "psql": _quoted_program,
     "mysql": _quoted_program,

@@ -13,7 +13,8 @@ _RUNS_SYSTEM = re.compile(
 )
 _LITERALS = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|`([^`]*)`|%x[({\[]([^)}\]]*)|qx[({/]([^)}/]*)""")
 _UNQUOTED = re.compile(
-    r"(?m)(?:\b(?:exec|spawn|system|shell)\s+|^[ \t]*!|^\t@?|^[\w.% -]{1,40}:[^\n;=]{0,40};\s*)([/\w][^\n;'\"`)\]]*)"
+    r"(?m)(?:\b(?:exec|spawn|system|shell)\s+|^[ \t]*\\?!\s*|^\t@?"
+    r"|^[\w.% -]{1,40}:[^\n;=]{0,40};\s*)([/\w][^\n;'\"`)\]]*)"
 )
 """Commands that stand in a program without quotes: Tcl, expect, ed, make."""
 

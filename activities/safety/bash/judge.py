@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from activities.safety.bash import characters, destruction, effects, own, proof, secrets, shape, sockets, system
+from activities.safety.bash import bombs, characters, destruction, effects, own, proof, secrets, shape, sockets, system
 from activities.safety.bash.raw import OVERRUN
 from activities.safety.bash.setting import Setting
 from activities.safety.bash.syntax import parse
@@ -71,7 +71,7 @@ ROWS: tuple[Row, ...] = (
     Row("decoder-to-interpreter", sockets.decoder_to_interpreter, "deny"),
     Row("root-destruction", _root_destruction, "deny"),
     Row("device-write", destruction.device_write, "deny"),
-    Row("resource-bomb", destruction.resource_bomb, "deny"),
+    Row("resource-bomb", bombs.resource_bomb, "deny"),
     Row("system-state", system.system_state, "deny"),
     Row("privilege-takeover", system.privilege_takeover, "deny"),
     Row("self-protection", own.self_protection, "deny"),

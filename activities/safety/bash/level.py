@@ -1,7 +1,7 @@
 """The commands of one text, one after the other: words decoded, wrappers stripped, inner commands followed."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from activities.safety.bash.build import DEEPEST, LOOPED, MOST, Builder, Where
@@ -9,10 +9,10 @@ from activities.safety.bash.constants import output_of
 from activities.safety.bash.dull import telling
 from activities.safety.bash.inner import inner_of
 from activities.safety.bash.interpreted import Inner
-from activities.safety.bash.lexer import Kind, Lexer
+from activities.safety.bash.parts import array_items, joined, opaque
 from activities.safety.bash.piping import as_if_unset, as_matched, feed, is_line
 from activities.safety.bash.raw import Raw, RawRedirection, Reading
-from activities.safety.bash.state import ASSIGNMENT, moved, remember
+from activities.safety.bash.state import ASSIGNMENT, DECLARING, moved, remember
 from activities.safety.bash.words import Decoder
 from activities.safety.bash.work import COMMAND, REDIRECTION, UPSTREAM, WORD
 from activities.safety.bash.wrappers import strip
@@ -131,7 +131,7 @@ class Level:
         assignments, sources = self._assignments(decoder, raw.words) if not raw.is_opaque else ([], [])
         words = self._decoded(decoder, sources)
         if raw.is_opaque:
-            words = _opaque(decoder, raw.words[0])
+            words = opaque(decoder, raw.words[0])
         wrappers, rest = strip(words)
         upstream = tuple(self._upstream(raw))
         builder.work.spend(COMMAND + UPSTREAM * len(upstream))
@@ -156,6 +156,14 @@ class Level:
         self.own.append(index)
         self.raws[index] = raw
         remember(builder.known, command)
+        if words and words[0].value in DECLARING:
+            arrays = [
+                one for one in sources[1:] if (found := ASSIGNMENT.match(one)) and one.startswith("(", found.end())
+            ]
+            for one in arrays:
+                remember(
+                    builder.known, replace(command, words=(), assignments=tuple(self._assignments(decoder, [one])[0]))
+                )
         if command.name in {"cd", "pushd", "chdir"}:
             self.folders[self._scope(raw)] = moved(builder.known, command, command.folder)
         for inner in inner_of(command):
@@ -182,10 +190,10 @@ class Level:
                 return assignments, words[at:]
             rest = source[found.end() :]
             if rest.startswith("("):
-                items = self._decoded(decoder, _array_items(rest))
+                items = self._decoded(decoder, array_items(rest))
                 value = Word(rest, " ".join(word.value for word in items), is_plain=False, may_split=True)
             else:
-                value = _joined(source, decoder.decode(rest)) if rest else Word("", "")
+                value = joined(source, decoder.decode(rest)) if rest else Word("", "")
             if found[2]:
                 decoder.text(found[2])
             assignments.append(Assignment(found[1], value, bool(found[3]), bool(found[2])))
@@ -205,7 +213,7 @@ class Level:
                 body = re.sub(r"(?m)^\t+", "", body)
             word = Word(body, body, is_plain=False) if raw.heredoc.is_constant else decoder.text(body)
             return Redirection(raw.operator, word, raw.fd)
-        return Redirection(raw.operator, _joined(raw.source, decoder.decode(raw.source)), raw.fd)
+        return Redirection(raw.operator, joined(raw.source, decoder.decode(raw.source)), raw.fd)
 
     def _upstream(self, raw: Raw) -> Iterator[int]:
         wanted = [(number, stage) for number, stage in raw.pipes if stage]
@@ -234,6 +242,20 @@ class Level:
             self.builder.inner(inner.text, where)
             self.builder.known = known
         return True
+
+    def again(self, index: int, names: Iterable[str]) -> None:
+        """Follows once more what stands behind a command and uses variables that it sets."""
+        builder = self.builder
+        later = {id(self.raws[one]): self.raws[one] for one in self.own if one > index}
+        uses = [rf"\$\{{?{re.escape(name.partition('[')[0])}\b" for name in names]
+        wanted = re.compile("|".join(uses))
+        if builder.calls > 6 or not any(wanted.search(word) for raw in later.values() for word in raw.words):
+            return
+        builder.calls += 1
+        where = self.where.below(
+            Place.RUN_BY, index, self._span(self.raws[index]), self._folder(self.raws[index]), Reach.DECODED
+        )
+        Level(builder, _once_more(self.reading, list(later.values())), where).run()
 
     def run_words(self, index: int, words: tuple[Word, ...], where: Where) -> None:
         """Follows a command that another runs by its words."""
@@ -292,36 +314,3 @@ class Level:
 def _once_more(reading: Reading, raws: list[Raw]) -> Reading:
     """A reading of a function's body, to be followed once more."""
     return Reading([replace(raw, function="", loops=()) for raw in raws], text=reading.text)
-
-
-def _joined(source: str, words: list[Word]) -> Word:
-    """One word of what would be several: an assignment and a redirection do not split."""
-    if len(words) == 1:
-        return words[0]
-    if not words:
-        return Word(source, "", is_plain=False)
-    first = words[0]
-    return replace(first, source=source, value=" ".join(word.value for word in words), is_plain=False, may_split=True)
-
-
-def _array_items(source: str) -> list[str]:
-    lexer = Lexer(source[1:])
-    lexer.read(until_parenthesis=True)
-    return [token.source for token in lexer.tokens if token.kind in {Kind.WORD, Kind.RESERVED}]
-
-
-def _opaque(decoder: Decoder, source: str) -> list[Word]:
-    """`[[ … ]]` and `(( … ))` as words, each looked into."""
-    if source.startswith("(("):
-        word = decoder.text(source[2:-2])
-        return [Word("((", "((", is_plain=False), replace(word, source=source[2:-2])]
-    words, at, inside = [Word("[[", "[[")], 2, source.removesuffix("]]")
-    lexer = Lexer(inside)
-    while at < len(inside) and not decoder.work.is_done:
-        if inside[at] in " \t\n()<>|&;":
-            at += 1
-            continue
-        end = max(lexer.word_end(at), at + 1)
-        words.append(_joined(inside[at:end], decoder.decode(inside[at:end])))
-        at = end
-    return words

@@ -78,7 +78,7 @@ def _touches(act: Act) -> str:
     if act.name in INTERPRETERS | {"find", "fd"} | SHELLS:
         return _programmed(act)
     if any(is_unknown(one) for one in act.values) and not _only_reads(act):
-        for source in (*act.upstream, *act.below):
+        for source in act.sources:
             hit = next((one for one, faces in source.named if any(is_own(path, setting) for path in faces)), "")
             if source.name in _LISTS and hit:
                 return f"it would change what {source.name} finds in {hit}, which belongs to the agent itself"
@@ -141,7 +141,7 @@ def _ends(act: Act) -> str:
             return "it would end the agent itself"
         if any(is_unknown(word.value) for word in words) and any(
             _ENGINES.fullmatch(value) or any(is_own(path, act.view.setting) for path in one.faces(value))
-            for one in (*act.below, *act.upstream)
+            for one in act.sources
             for value in one.arguments
         ):
             return "it would end the agent, its worker or its engine"

@@ -61,7 +61,7 @@ _SYSTEM = re.compile(
     r"|mail|db|run|opt)|/(?:etc|bin|sbin|boot|sys|dev|proc|lib[^/]*|usr/(?:bin|sbin|lib[^/]*)|system|library"
     r"|windows|efi)"
     r"/.+|/(?:mnt|c|cygdrive|volumes|users|media)/[^/]+|[a-z]:[\\/]*(?:windows.*|users.*|\*)?|/home/[^/]+"
-    r"|/var/lib/[^/]+"
+    r"|/var/lib/[^/]+|/(?:mnt|cygdrive)/[a-z]/(?:users|windows|program files)[^/]*"
     r"|/private/(?:etc|var)(?:/.*)?",
 )
 

@@ -2,6 +2,7 @@
 
 import posixpath
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Protocol
@@ -11,6 +12,7 @@ from activities.safety.bash.constants import given_text, output_of
 from activities.safety.bash.inner import inner_of
 from activities.safety.bash.interpreted import Inner, literal, strings_of
 from activities.safety.bash.names import STARTS_SHELL, is_shell, runs_text
+from activities.safety.bash.state import READS, taken
 from activities.safety.bash.work import WORD
 from workflows.contracts.commands import UNKNOWN, Place, Reach, SimpleCommand, Word
 
@@ -33,6 +35,9 @@ class Level(Protocol):
 
     def inner(self, index: int, inner: Inner) -> bool:
         """Follows what a command runs; whether more may be followed."""
+
+    def again(self, index: int, names: Iterable[str]) -> None:
+        """Follows once more what uses these variables behind a command."""
 
     def run_words(self, index: int, words: tuple[Word, ...], where: Where) -> None:
         """Follows a command that another runs by its words."""
@@ -64,11 +69,21 @@ def feed(level: Level, index: int) -> None:
         for inner in strings_of(text):
             if not level.inner(index, inner):
                 break
-    elif name in {"read", "mapfile", "readarray"}:
-        builder.known[command.words[-1].value] = text.strip()
-        for other in level.own:
-            if other > index and builder.commands[other].name == "eval":
-                level.inner(other, Inner(text, reach=Reach.DECODED))
+    elif name in READS:
+        _reread(level, index, text)
+
+
+def _reread(level: Level, index: int, text: str) -> None:
+    """What follows a `read` is followed for each line that it reads."""
+    builder = level.builder
+    command = builder.commands[index]
+    lines = text.strip("\n").split("\n")[:_LINES] if command.name == "read" else [text]
+    known = dict(builder.known)
+    for line in lines:
+        made = taken(command, line, builder.known)
+        builder.known.update(made)
+        level.again(index, made)
+    builder.known = known
 
 
 def _parts(before: list[SimpleCommand]) -> str | None:
@@ -153,6 +168,13 @@ def _sourced(builder: Builder, index: int) -> str | None:
     return output_of(inside)
 
 
+def _items(argv: tuple[str, ...], text: str) -> list[str]:
+    """What xargs makes of its input: lines or items where it is told so, else words."""
+    if any(re.fullmatch(r"-[a-z]*0|--null|-d.*|--delimiter.*", one) for one in argv):
+        return [one for one in re.split("[\0\n]", text) if one]
+    return text.replace("\0", " ").split()
+
+
 def _mark(argv: tuple[str, ...]) -> str:
     """What stands for a name in the words that xargs runs."""
     for at, value in enumerate(argv):
@@ -172,7 +194,7 @@ def _fed(level: Level, index: int, text: str) -> None:
     for one in given:
         if not builder.work.spend(WORD * len(text) // 2):
             return
-        added = tuple(literal(part) for part in text.replace("\0", " ").split())
+        added = tuple(literal(part) for part in _items(command.argv, text))
         where = level.where.below(Place.RUN_BY, index, command.span, command.folder, Reach.DECODED)
         words = [word for word in one if word.value != UNKNOWN]
         mark = _mark(command.argv)

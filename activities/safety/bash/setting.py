@@ -38,6 +38,8 @@ class Setting:
             "USER": self.user,
             "LOGNAME": self.user,
             "SHELL": "/bin/bash",
+            "BASH": "/bin/bash",
+            "0": "bash",
             "LANG": "C.UTF-8",
             "IFS": " \t\n",
             "?": "0",

@@ -64,15 +64,25 @@ def _is_wired(act: Act, shells: list[Act]) -> bool:
         runs = any(
             is_shell(one.name) or one.name == "eval" or is_unknown(one.values[0] if one.values else "") for one in later
         )
-        return is_shell(act.name) or (act.name == "exec" and runs)
+        is_run = act.name == "eval" or is_unknown(act.values[0] if act.values else "")
+        return is_shell(act.name) or is_run or (act.name == "exec" and runs)
     if any(_SOCKET.search(word.value) for word in act.command.words) and shells:
         return any(
             one is not act and (one in act.upstream or act in one.upstream or is_shell(act.name)) for one in shells
         )
-    if is_shell(act.name) and not act.operands:
-        raw = [one for one in act.upstream if one.name in _NETCATS]
-        return bool(raw) or any(one.name in _NETCATS and act in one.upstream for one in act.view.acts)
+    if act.name == "eval" or (act.values and is_unknown(act.values[0])):
+        return any(map(_listens, act.sources))
+    if is_shell(act.name) and (not act.operands or any(map(is_unknown, act.values))):
+        fed = any(one.name == "coproc" for one in act.view.acts) or "coproc" in act.view.wrapped
+        return any(map(_listens, act.sources)) or any(
+            one.name in _NETCATS and (act in one.upstream or (fed and act.outputs)) for one in act.view.acts
+        )
     return False
+
+
+def _listens(act: Act) -> bool:
+    """Whether what it reads or prints comes from a socket."""
+    return act.name in _NETCATS or any(_SOCKET.search(one.target.value) for one, _ in act.inputs)
 
 
 def _executes(act: Act) -> bool:
@@ -85,6 +95,8 @@ def _executes(act: Act) -> bool:
     if act.name not in _NETCATS:
         return act.name == "xterm" and any(re.search(r"\d+\.\d+\.\d+\.\d+:\d", one) for one in act.arguments)
     for at, one in enumerate(act.arguments):
+        if re.fullmatch(r"-e/.*|-c/.*", one) and act.name not in {"openssl", "telnet"}:
+            return True
         if re.fullmatch(r"-[a-zA-Z]*[ec]", one) and act.name not in {"openssl", "telnet"}:
             following = act.arguments[at + 1] if at + 1 < len(act.arguments) else ""
             if one.endswith("e") or not following.isdigit():

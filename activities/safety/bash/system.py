@@ -92,7 +92,12 @@ def _signals(act: Act) -> str:
         rest = given[given.index("--") + 1 :] if "--" in given else given[1:] if given[:1] != ["-s"] else given[2:]
         if any(re.fullmatch(r"-1|1|-0*1", one) for one in rest) or given in (["1"], ["-1"]):
             return "kill signals every process, or the first one"
-        if any(is_unknown(one) for one in given) and _lists_all([*act.upstream, *act.below]):
+        if any(is_unknown(one) for one in given) and _lists_all(act.sources):
+            return "kill signals every process that is listed"
+        looped = {
+            one.variable for one in act.view.script.loops if any(item.value.startswith("/proc/") for item in one.items)
+        }
+        if looped & {name for word in act.command.words for name in word.variables}:
             return "kill signals every process that is listed"
         return ""
     patterns = [
@@ -100,7 +105,7 @@ def _signals(act: Act) -> str:
         for one in act.operands
         if re.fullmatch(r"[.^$*?]*|\.\*|init|systemd|launchd|\(?\.\)?\+?|dbus-daemon|sshd", one)
     ]
-    if patterns or (_by_user(act) and not _has_pattern(act)):
+    if patterns or set(given) & {"-v", "--inverse"} or (_by_user(act) and not _has_pattern(act)):
         return f"{act.name} signals every process"
     return ""
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from activities.safety.bash.names import ROOT, family
 from activities.safety.bash.paths import absolute, faces, joined
 from activities.safety.bash.setting import Setting
-from workflows.contracts.commands import UNKNOWN, Reason, Redirection, Script, SimpleCommand, Word
+from workflows.contracts.commands import UNKNOWN, Place, Reason, Redirection, Script, SimpleCommand, Word
 from workflows.contracts.permissions import Decision
 
 _VALUE = re.compile(r"(?:--?[\w-]+|[A-Za-z_]\w*)=(.+)|-[A-Za-z]([/~].+|\.\.?/.+|[@.]\w.*|@[/~.].+)", re.DOTALL)
@@ -116,6 +116,26 @@ class Act:
         for act in self.carriers:
             found.extend(self.view.acts[one] for one in act.command.upstream)
         return found
+
+    @cached_property
+    def sources(self) -> list["Act"]:
+        """Whatever may have written its unknown words or its input: pipes, loops, substitutions, and variables."""
+        names = {name for word in self.command.words for name in word.variables}
+        looped = any(
+            one.variable in names and any("command" in item.expansions for item in one.items)
+            for one in self.view.script.loops
+        )
+        held = [
+            one
+            for one in self.view.acts
+            if looped and one.command.parent < 0 and Place.SUBSTITUTION in one.command.places
+        ]
+        for act in self.view.acts[: self.index]:
+            if names & {one.name for one in act.command.assignments} and not act.values:
+                held += act.below
+            elif act.name in {"read", "mapfile", "readarray"} and names & set(act.arguments):
+                held += [act, *act.upstream]
+        return [*self.upstream, *self.below, *held]
 
     @cached_property
     def below(self) -> list["Act"]:

@@ -244,6 +244,9 @@ class _Pieces:
         self.value.append(UNKNOWN)
 
     def _command(self, inner: str, *, is_quoted: bool) -> None:
+        if not inner.strip():
+            self.marks.add("command")
+            return
         output, is_text = self.decoder.run(inner, "substitution")
         self.marks.add("text" if is_text else "command")
         if output is None:
@@ -282,7 +285,7 @@ class _Pieces:
     def _variable(self, name: str, *, is_quoted: bool) -> None:
         self.names.append(name)
         self.marks.add("variable")
-        value = self.decoder.known.get(name)
+        value = self.decoder.known.get(self.decoder.known.get(f"&{name}", name))
         if name in {"@", "*"}:
             is_quoted = is_quoted and name == "*"
         if value is None:
