@@ -185,7 +185,7 @@ def _picture(path: Path, descriptor: int, seen: Survey) -> _Look:
 def _pdf(call: Call, path: Path, descriptor: int, seen: Survey, given: Input, stop: threading.Event) -> _Look:
     name = f"{shown(path)} ({PDF}, {seen.size:,} bytes)"
     as_text = given.as_text or not call.settings.takes_documents
-    pdf = show_pdf(b"".join(chunks(descriptor)), name, given.pages, as_text=as_text, stopped=stop.is_set)
+    pdf = show_pdf(descriptor, name, given.pages, as_text=as_text, stopped=stop.is_set)
     media = (("application/pdf", pdf.document),) if pdf.document else ()
     return _Look(path, seen.digest, pdf.text, media, {"pages": pdf.pages, "first": pdf.first, "last": pdf.last})
 

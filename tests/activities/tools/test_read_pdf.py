@@ -1,18 +1,40 @@
 """Read shows pages of a PDF, as they are or as text, and says what is wrong with the others."""
 
 import io
+import resource
+import time
+import zlib
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from pypdf import PdfReader, PdfWriter
 
+from activities.stores.pdfs import Limits, show_pdf
 from activities.tools.read import Read
 from activities.world import World
 from tests.fakes.world import make_call, text_of, use
 from workflows.contracts.errors import ToolError
 from workflows.contracts.messages import Document
 from workflows.contracts.settings import SessionSettings
+
+
+def whole(objects: list[bytes]) -> bytes:
+    """A file of these objects, the first of them its root."""
+    made, places = b"%PDF-1.4\n", []
+    for number, each in enumerate(objects, 1):
+        places.append(len(made))
+        made += b"%d 0 obj\n%s\nendobj\n" % (number, each)
+    table = "".join(f"{place:010} 00000 n \n" for place in places)
+    return (
+        made
+        + (
+            f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}"
+            f"trailer\n<< /Size {len(objects) + 1} /Root 1 0 R >>\n"
+            f"startxref\n{len(made)}\n%%EOF\n"
+        ).encode()
+    )
 
 
 def pdf(pages: int, *, password: str | None = None) -> bytes:
@@ -27,15 +49,7 @@ def pdf(pages: int, *, password: str | None = None) -> bytes:
             f"<< /Type /Page /Parent 2 0 R {size} /Resources {font} /Contents {4 + 2 * n} 0 R >>",
             f"<< /Length {len(words)} >>\nstream\n{words}\nendstream",
         ]
-    made, places = b"%PDF-1.4\n", []
-    for number, each in enumerate(objects, 1):
-        places.append(len(made))
-        made += f"{number} 0 obj\n{each}\nendobj\n".encode()
-    table = "".join(f"{place:010} 00000 n \n" for place in places)
-    made += (
-        f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}trailer\n<< /Size {len(objects) + 1} /Root 1 0 R >>\n"
-        f"startxref\n{len(made)}\n%%EOF\n"
-    ).encode()
+    made = whole([each.encode() for each in objects])
     if password is None:
         return made
     writer = PdfWriter(clone_from=io.BytesIO(made))
@@ -102,3 +116,42 @@ async def test_what_cannot_be_shown_is_told_with_what_to_do(
 ) -> None:
     with pytest.raises(ToolError, match=why):
         await read(world, tmp_path, data, **given)
+
+
+def costly(words: int) -> bytes:
+    """A page whose small stream becomes that many words."""
+    stream = zlib.compress(b"BT /F1 9 Tf " + b"(ab) Tj " * words + b"ET")
+    return whole(
+        [
+            b"<< /Type /Catalog /Pages 2 0 R >>",
+            b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources 5 0 R >>",
+            b"<< /Filter /FlateDecode /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream),
+            b"<< /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> >>",
+        ]
+    )
+
+
+def test_a_file_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
+    (tmp_path / "a.pdf").write_bytes(costly(500_000))
+    with (tmp_path / "a.pdf").open("rb") as file, pytest.raises(ToolError, match=r"within 1 s\. Try fewer pages"):
+        show_pdf(file.fileno(), "a.pdf", "", as_text=True, stopped=lambda: False, limits=Limits(seconds=1))
+
+
+@pytest.mark.journey
+def test_a_page_that_takes_too_much_memory_takes_none_of_the_worker(tmp_path: Path) -> None:
+    (tmp_path / "a.pdf").write_bytes(costly(8_000_000))
+    before, limits = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, Limits(memory=200 * 1024 * 1024)
+    with (tmp_path / "a.pdf").open("rb") as file:
+        shown = show_pdf(file.fileno(), "a.pdf", "", as_text=True, stopped=lambda: False, limits=limits)
+    assert "[its text cannot be read: MemoryError]" in shown.text
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50 * 1024
+
+
+def test_a_read_that_is_stopped_ends_the_reading_process(tmp_path: Path) -> None:
+    (tmp_path / "a.pdf").write_bytes(costly(500_000))
+    began = time.monotonic()
+    with (tmp_path / "a.pdf").open("rb") as file, pytest.raises(ToolError):
+        show_pdf(file.fileno(), "a.pdf", "", as_text=True, stopped=lambda: time.monotonic() > began + 0.5)
+    assert time.monotonic() - began < 10
+    assert not any("pdf_pages" in " ".join(each.cmdline()) for each in psutil.Process().children())
