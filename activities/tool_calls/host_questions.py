@@ -169,12 +169,11 @@ async def _question(case: _Case, refused: RefusedHosts) -> Approval:
 
 def _summary(hosts: Sequence[str], command: str) -> str:
     """The question in one line: as many hosts as fit, and the beginning of the command."""
-    shown = [host for place, host in enumerate(hosts) if not place or len(", ".join(hosts[: place + 1])) <= _NAMES]
+    # Whose a name is says its end.
+    names = [host if len(host) <= _NAMES else f"…{host[1 - _NAMES :]}" for host in hosts]
+    shown = [name for place, name in enumerate(names) if not place or len(", ".join(names[: place + 1])) <= _NAMES]
     more = f" and {len(hosts) - len(shown)} more" if len(shown) < len(hosts) else ""
-    names = ", ".join(shown)[:_NAMES]
-    before, after = (
-        f"open {names}{more} to this session's commands; `",
-        f"` was refused {'them' if hosts[1:] else 'it'}",
-    )
+    before, after = f"open {', '.join(shown)}{more} to this session's commands; `", "` was refused "
+    after += "them" if hosts[1:] else "it"
     room = _SUMMARY - len(before) - len(after)
-    return f"{before}{command if len(command) <= room else command[: room - 1] + '…'}{after}"
+    return f"{before}{command if len(command) <= room else f'{command[: room - 1]}…'}{after}"
