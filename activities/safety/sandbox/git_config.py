@@ -8,7 +8,7 @@ import secrets
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any
 from activities.safety.sandbox import git_keys
 from activities.safety.sandbox.git_guard import repositories
 from activities.safety.sandbox.git_keys import Keys, Weight
-from activities.safety.sandbox.git_places import configurations, control_files
+from activities.safety.sandbox.git_places import configurations, control_files, repository_of
 from activities.safety.sandbox.git_writers import Right
 from activities.stores.files import make_folder, write_atomic
 from activities.stores.home import Home
@@ -33,16 +33,44 @@ _PATIENCE_S, _TRIES = 2.0, 5
 _TEXT = "latin-1"
 
 
-def keep(home: Home, workspace: Path, right: Right) -> dict[str, object]:
-    """What stands there now and what the command may do with it, as plain JSON; addresses may hold passwords."""
-    held = Vault(home).lock(json.dumps(take(workspace)).encode("ascii"))
-    return {"home": str(home.root), "before": base64.b64encode(held).decode("ascii"), "right": asdict(right)}
+Record = Mapping[str, Any]  # Any: JSON of our own
 
 
-def settle_kept(workspace: Path, record: Mapping[str, Any], quarantine: Path, call: str) -> list[str]:  # Any: as JSON
+def keep(home: Home, workspace: Path, right: Right, others: Sequence[Record] = ()) -> Record:
+    """What is to stand there after a command, and its right, as plain JSON; addresses may hold passwords.
+
+    `others`: the records of commands after which nobody has looked yet. What one of them may not leave is not taken for
+    the person's.
+    """
+    before = take(workspace)
+    for other in others:
+        before |= _unasked(before, other)
+    held = Vault(home).lock(json.dumps({path: text for path, text in before.items() if text}).encode("ascii"))
+    where = {"home": str(home.root), "workspace": str(workspace)}
+    return {**where, "before": base64.b64encode(held).decode("ascii"), "right": asdict(right)}
+
+
+def settle_kept(record: Record, quarantine: Path, call: str) -> list[str]:
     """`settle` with what `keep` gave."""
-    held = Vault(Home(Path(record["home"]))).unlock(base64.b64decode(record["before"]))
-    return settle(workspace, json.loads(held), quarantine, call, Right(**record["right"]))
+    return settle(Path(record["workspace"]), _before(record), quarantine, call, Right(**record["right"]))
+
+
+def _before(record: Record) -> dict[str, Standing]:
+    held: dict[str, Standing] = json.loads(Vault(Home(Path(record["home"]))).unlock(base64.b64decode(record["before"])))
+    return held
+
+
+def _unasked(now: Mapping[str, Standing], record: Record) -> dict[str, Standing]:
+    """What stood before another command in those that hold now what it may not leave."""
+    before, workspace, own = _before(record), Path(record["workspace"]), _own(Path(record["workspace"]))
+    return {
+        name: before.get(name, "")
+        for name in dict.fromkeys((*now, *before))
+        if name in before or Path(name).is_relative_to(workspace)
+        if _One(
+            Path(name), workspace, before.get(name, ""), Right(**record["right"]), is_own=Path(name) in own
+        ).refused(now.get(name, ""))
+    }
 
 
 def take(workspace: Path) -> dict[str, Standing]:
@@ -57,7 +85,7 @@ def settle(workspace: Path, before: Mapping[str, Standing], quarantine: Path, ca
     configuration that was closed to it is another hand's: what of that is harmless is not told.
     """
     kept = sorted(quarantine.glob(f"{_print(call)}-*")) if quarantine.is_dir() else []
-    own = {path for repository in repositories(workspace)[:1] for path in configurations(repository)}
+    own = _own(workspace)
     lines: list[str] = []
     for path in dict.fromkeys((*map(Path, before), *_files(workspace))):
         if _is_where_it_was(path, workspace):
@@ -65,6 +93,12 @@ def settle(workspace: Path, before: Mapping[str, Standing], quarantine: Path, ca
             lines += one.told_before(kept, call)
             lines += one.settled(quarantine, call)
     return list(dict.fromkeys(lines))
+
+
+def _own(workspace: Path) -> set[Path]:
+    """The configurations of the workspace's own repository."""
+    repository = repository_of(workspace)
+    return set(configurations(repository)) if repository else set()
 
 
 def _files(workspace: Path) -> list[Path]:

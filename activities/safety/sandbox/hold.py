@@ -12,7 +12,7 @@ from typing import Any
 from activities.processes.command import CommandEnd, CommandSpec, shell
 from activities.processes.output import read_tail
 from activities.safety.environment import READS, reading_only
-from activities.safety.sandbox import confinements, denials, git_config, git_guard, network, probe
+from activities.safety.sandbox import confinements, denials, git_config, git_guard, network, probe, unsettled
 from activities.safety.sandbox.caches import caches_of
 from activities.safety.sandbox.git_writers import NO_RIGHT, Right, needs_a_word, right_of
 from activities.safety.sandbox.named_hosts import hosts_to_open, openable, still_closed
@@ -94,15 +94,17 @@ def report_of(kept: Path, output: Path, end: CommandEnd) -> list[str]:
         *denials.refused_paths(said, policy, facts["cwd"], is_full=facts.get("is_full", False)),
         *denials.refused_network(said, policy, has_network=facts["has_network"]),
         *denials.quarantined(moved),
-        *_configured(Path(policy.workspace), facts, str(kept)),
+        *_configured(facts, kept),
         *facts["lines"],
     ]
 
 
-def _configured(workspace: Path, facts: Mapping[str, Any], call: str) -> list[str]:  # Any: JSON of our own
+def _configured(facts: Mapping[str, Any], kept: Path) -> list[str]:  # Any: JSON of our own
     if "git" not in facts:  # kept by an earlier version
         return []
-    return git_config.settle_kept(workspace, facts["git"], Path(facts["folder"]) / "quarantine", call)
+    lines = git_config.settle_kept(facts["git"], Path(facts["folder"]) / "quarantine", str(kept))
+    unsettled.leave(Home(Path(facts["git"]["home"])), Path(facts["git"]["workspace"]), kept)
+    return lines
 
 
 def openable_hosts(kept: Path) -> tuple[str, ...]:
@@ -219,8 +221,10 @@ def _keep(held: Hold, policy: Policy) -> None:
     if _kept(ground.kept):
         return
     right = replace(held.right, is_open=held.right.is_open or held.tier.number != probe.FULL)
+    others = [one["git"] for each in unsettled.others(ground.home, ground.kept) if "git" in (one := _kept(each))]
+    unsettled.enter(ground.home, ground.where.workspace, ground.kept, ground.output)
     facts = {
-        "git": git_config.keep(ground.home, ground.where.workspace, right),
+        "git": git_config.keep(ground.home, ground.where.workspace, right, others),
         "inventory": git_guard.take_inventory(ground.where.workspace),
         "network": str(held.network),
         "refused": network.noted(held.network),

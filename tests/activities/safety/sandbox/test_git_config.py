@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from activities.safety.sandbox.git_config import settle, take
+from activities.safety.sandbox.git_config import keep, settle, settle_kept, take
 from activities.safety.sandbox.git_writers import Right
+from activities.stores.home import Home
 
 OPEN, CLOSED = Right(is_open=True), Right()
 WORD_FOR_WORD = Right(is_open=True, may_lead=True)
@@ -281,3 +282,29 @@ def test_git_of_the_workspace_is_not_believed(work: Path, monkeypatch: pytest.Mo
     assert "core.pager" in line
     assert not (work / "ran").exists()
     assert not Path("/ran").exists()
+
+
+def test_what_another_command_left_and_nobody_has_looked_after_is_no_beginning(work: Path) -> None:
+    home = Home(work.parent / "home")
+    home.ensure()
+    was = config_of(work)
+    first = keep(home, work, OPEN)
+    git(work, "config", "core.pager", "evil")
+    second = keep(home, work, CLOSED, [first])
+    git(work, "config", "user.name", "A")
+    third = keep(home, work, CLOSED, [first, second])
+    quarantine = work.parent / "quarantine"
+    assert "core.pager" in settle_kept(first, quarantine, "first")[0]
+    for number, record in enumerate((second, third)):
+        assert settle_kept(record, quarantine, f"later {number}") == []
+    assert config_of(work) == was
+
+
+def test_what_another_command_may_leave_is_a_beginning(work: Path) -> None:
+    home = Home(work.parent / "home")
+    home.ensure()
+    first = keep(home, work, OPEN)
+    git(work, "config", "user.name", "A")
+    second = keep(home, work, OPEN, [first])
+    git(work, "config", "user.email", "a@b")
+    assert settle_kept(second, work.parent / "quarantine", "x") == ["[sandbox: .git/config now has user.email]"]

@@ -275,3 +275,18 @@ async def test_a_password_in_it_is_kept_in_no_file_of_ours_in_clear(full: Cell) 
     await run(full, "git config user.name A")
     kept = [path for path in full.world.home.root.rglob("*") if path.is_file() and b"hunter-2" in path.read_bytes()]
     assert kept == []
+
+
+async def test_of_two_commands_at_once_the_later_does_not_bring_back_what_the_earlier_planted(inside: Cell) -> None:
+    git(inside, "config", "core.editor", "until test -e on; do sleep 0.05; done; true")
+    was = config_of(inside).read_bytes()
+    planting = asyncio.ensure_future(
+        run(inside, "git config core.pager evil; git branch --edit-description start", BY_PERSON)
+    )
+    await until(lambda: config_of(inside).read_bytes() != was)
+    waiting = asyncio.ensure_future(run(inside, "touch on; until test -e off; do sleep 0.05; done", None))
+    assert "was put back as it was: core.pager" in await planting
+    (inside.workspace / "off").touch()
+    assert "put back" not in await waiting
+    assert config_of(inside).read_bytes() == was
+    assert not list((inside.world.home.engine / "unsettled").iterdir())
