@@ -40,6 +40,7 @@ COMMANDS = (
     Listing("down", "engine:down", "Engine", "End them; sessions go on at the next start."),
     Listing("status", "engine:status", "Engine", "Show what runs, and where."),
     Listing("settings", "settings:settings", "Engine", "Show which settings count, and from which file."),
+    Listing("set", "set:set_value", "Engine", "Change one value of a settings file."),
     Listing("hooks", "hooks:hooks", "Engine", "List hooks, or try what they would decide."),
     Listing("sandbox", "sandbox:sandbox", "Engine", "Try a command in the sandbox, and see what is refused."),
     Listing("doctor", "doctor:doctor", "Engine", "Look for what is wrong with this set-up."),

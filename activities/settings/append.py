@@ -1,20 +1,21 @@
-"""append_rules: *always allow*, written into a settings file without losing anything that stands there."""
+"""edited: a settings file changed without losing anything else that stands there; *always allow* is one such change."""
 
 import json
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import reduce
 from pathlib import Path
 
-from pydantic import JsonValue
-
 from activities.settings.locking import locked_folder
+from activities.settings.places import OWN
 from activities.settings.reading import read_regular
 from activities.stores.files import make_folder, write_atomic
 from workflows.contracts.errors import UserError
 from workflows.contracts.permissions import Decision, Source
 from workflows.core.permission_rules import parse
+from workflows.core.settings_edit import Held, items_of, with_value
 from workflows.core.settings_parse import json_object, read_layer
 
 _UNSHARED = b"# Rules of one person alone, written by perdure.\nsettings.local.json\n"
@@ -34,21 +35,38 @@ def append_rules(file: Path, rules: Sequence[str], root: Path, action: Decision 
 
 def append_items(file: Path, key: str, items: Sequence[str], root: Path) -> tuple[str, ...]:
     """Add texts to the list of a key, such as `permissions.allow`, in the same way."""
+    before = edited(file, root, lambda held: reduce(lambda made, item: with_value(made, key, item), items, held))
+    return tuple(item for item in dict.fromkeys(items) if item not in items_of(before, key))
+
+
+def edited(file: Path, root: Path, change: Callable[[Held], Held]) -> Held:
+    """Write what `change` makes of the file's object, and give what it was; the same is not written again.
+
+    A process that dies meanwhile leaves the old file or the new one. UserError also where `change` raises it, and where
+    the new file could not be read as settings.
+    """
     _make_folder(file.parent)
     with locked_folder(file.parent):
         _check_place(file, root)
         _remove_leftovers(file)
         held, text = _read(file)
-        added = _add(held, file, key, items)
-        if added:
-            data = json.dumps(held, indent=_indent_of(text), ensure_ascii=False) + "\n"
-            write_atomic(file, data.encode(), _mode_of(file))
-    return added
+        try:
+            made = change(held)
+        except UserError as error:
+            raise UserError(f"{file}: {error}", error.exit_code, error.reason) from error
+        if made != held:
+            data = json.dumps(made, indent=_indent_of(text), ensure_ascii=False).encode() + b"\n"
+            if broken := read_layer(data, Source.LOCAL, str(file)).broken:
+                raise UserError(f"{broken}; mend it, then try again.", reason="malformed")
+            write_atomic(file, data, _mode_of(file))
+    return held
 
 
 def _make_folder(folder: Path) -> None:
-    if not folder.is_dir():
-        make_folder(folder)
+    if folder.is_dir():
+        return
+    make_folder(folder)
+    if folder.name == OWN:
         write_atomic(folder / ".gitignore", _UNSHARED, 0o644)
 
 
@@ -56,7 +74,7 @@ def _check_place(file: Path, root: Path) -> None:
     """A link in a folder that somebody else made could lead into the person's own settings."""
     real = Path(os.path.realpath(file))
     if not real.is_relative_to(os.path.realpath(root)) or real.name != file.name:
-        raise UserError(f"{file} is a link to {real}: add the rule there by hand if that is meant.", reason="link")
+        raise UserError(f"{file} is a link to {real}: change it there by hand if that is meant.", reason="link")
 
 
 def _remove_leftovers(file: Path) -> None:
@@ -66,35 +84,19 @@ def _remove_leftovers(file: Path) -> None:
             path.unlink()
 
 
-def _read(file: Path) -> tuple[dict[str, JsonValue], str]:
+def _read(file: Path) -> tuple[Held, str]:
     try:
         data = read_regular(file)
     except FileNotFoundError:
         return {}, ""
     except OSError as error:
         raise UserError(
-            f"{file} cannot be read ({error.strerror or error}); no rule was added.", reason="disk"
+            f"{file} cannot be read ({error.strerror or error}); nothing was changed.", reason="disk"
         ) from error
     try:
         return json_object(data), data.decode("utf-8-sig")
     except ValueError as error:
-        raise UserError(f"{file} is malformed ({error}); mend it, then allow again.", reason="malformed") from error
-
-
-def _add(held: dict[str, JsonValue], file: Path, key: str, items: Sequence[str]) -> tuple[str, ...]:
-    *groups, last = key.split(".")
-    inner: JsonValue = held
-    for name in groups:
-        inner = inner.setdefault(name, {}) if isinstance(inner, dict) else None
-    listed = inner.setdefault(last, []) if isinstance(inner, dict) else None
-    if not isinstance(listed, list):
-        raise UserError(f"{file} is malformed ({key} is no list); mend it, then allow again.", reason="malformed")
-    added = tuple(item for item in dict.fromkeys(items) if item not in listed)
-    listed.extend(added)
-    layer = read_layer(json.dumps(held).encode(), Source.LOCAL, str(file))
-    if layer.broken:
-        raise UserError(f"{layer.broken}; mend it, then allow again.", reason="malformed")
-    return added
+        raise UserError(f"{file} is malformed ({error}); mend it, then try again.", reason="malformed") from error
 
 
 def _indent_of(text: str) -> int | str:

@@ -2,11 +2,14 @@
 
 import asyncio
 import json
+import random
 import subprocess
 import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -139,9 +142,26 @@ def test_of_five_clients_that_start_the_same_session_one_does(play: Play) -> Non
     assert len(stage.asked()) == 1
 
 
-@pytest.mark.xfail(strict=True, reason="settings files are a later issue: nothing can be set yet")
-def test_a_client_killed_while_it_writes_the_settings_leaves_the_old_or_the_new_ones(play: Play) -> None:
-    stage = play("hello")
-    assert stage.cli("config", "set", "model", "rehearsal").returncode == 0
-    settings = stage.cli.home.root / "settings.json"
-    assert json.loads(settings.read_text())["model"] == "rehearsal"
+def test_a_client_killed_while_it_writes_the_settings_leaves_the_old_or_the_new_ones(
+    play: Play, tmp_path: Path, chance: random.Random
+) -> None:
+    stage = play(fallback="hello")
+    file = tmp_path / ".config/perdure/settings.json"
+    cli = replace(stage.cli, more={**stage.cli.more, "HOME": str(tmp_path), "XDG_CONFIG_HOME": ""})
+    assert cli("set", "env.KILL", "0").returncode == 0
+    before = "0"
+    with ThreadPoolExecutor(1) as pool:
+        starting = pool.submit(lambda: [stage.begin(prompt=f"start {number}") for number in range(10)])
+        for number in range(1, 101):
+            writing = cli.start("set", "env.KILL", str(number))
+            # Most of it is the start of the program: the moment of the write is hit more often from its middle on.
+            time.sleep(chance.uniform(0.1, 0.6))
+            writing.kill()
+            writing.communicate()
+            now = json.loads(file.read_text())
+            assert now in ({"env": {"KILL": before}}, {"env": {"KILL": str(number)}})
+            before = now["env"]["KILL"]
+        assert len(set(starting.result())) == 10
+    assert int(before) > 0
+    assert cli("set", "env.KILL", "end").returncode == 0
+    assert [path.name for path in file.parent.iterdir()] == ["settings.json"]

@@ -186,6 +186,6 @@ def test_a_list_that_is_none_loses_nothing(machine: Machine) -> None:
     file = machine.folder / ".perdure/settings.local.json"
     machine.write(file, {"sandbox": {"network": "all"}})
     before = file.read_bytes()
-    with pytest.raises(UserError, match="allowedDomains is no list"):
+    with pytest.raises(UserError, match="network is no object"):
         append_items(file, DOMAINS, ["far.example"], machine.folder)
     assert file.read_bytes() == before
