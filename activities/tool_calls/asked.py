@@ -4,6 +4,8 @@ import getpass
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from glob import iglob
+from itertools import islice
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -25,6 +27,8 @@ from workflows.core.rule_matching import Asked
 
 _MOST_TEXT = 1_000
 """Characters of a parameter that a rule may speak of."""
+_MOST_PATHS = 5_000
+"""Paths of one pattern that are compared with rules."""
 _NOT_PARAMETERS = {"command", "description", "url", "file_path", "path"}
 """What rules speak of in other ways."""
 
@@ -92,6 +96,7 @@ class Standpoint:
             cwd=str(self.cwd),
             folders=tuple(str(real(folder)) for folder in folders),
             real=lambda path: str(real(Path(path))),
+            expand=_expanded,
             needs_person=tool.needs_person,
             is_contained=name == "Bash" and is_contained(self.places.home, self.settings.sandbox, subject),
         )
@@ -132,6 +137,14 @@ def _parameters(given: ToolInput) -> Iterator[tuple[str, str]]:
         if name not in _NOT_PARAMETERS and isinstance(value, str | int | float | bool):
             text = str(value).lower() if isinstance(value, bool) else str(value)
             yield name, text[:_MOST_TEXT]
+
+
+def _expanded(pattern: str) -> tuple[str, ...]:
+    """The paths that a shell would put in the place of this absolute pattern."""
+    try:
+        return tuple(islice(iglob(pattern), _MOST_PATHS))  # noqa: PTH207 - as a shell does, `**` is a star
+    except (OSError, ValueError):
+        return ()
 
 
 def _user() -> str:

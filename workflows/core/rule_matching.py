@@ -1,8 +1,8 @@
 """Which rule of a policy speaks of a call: of its command, its paths, its host, its name, its parameters."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from posixpath import join, normpath
+from functools import cached_property
 
 from workflows.contracts.commands import Judgement, Script
 from workflows.contracts.permissions import Decision, Policy, Source, SourcedRule
@@ -10,6 +10,7 @@ from workflows.core import bash_rules
 from workflows.core.accepted_edits import Ground
 from workflows.core.bash_patterns import patterns_of
 from workflows.core.path_rules import Bases, NamedPath, allows_paths, forbids_paths
+from workflows.core.paths_of_commands import Expand, absolute, read_by, written_by
 from workflows.core.permission_rules import (
     EDITS,
     PATH_TOOLS,
@@ -23,11 +24,14 @@ from workflows.core.permission_rules import (
 )
 
 _SEARCHES = frozenset({"Grep", "Glob"})
-_PRINTS = frozenset({"echo", "printf"})
 
 
 def _same(path: str) -> str:
     return path
+
+
+def _nothing(_pattern: str) -> tuple[str, ...]:
+    return ()
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,8 @@ class Asked:
     """Real paths of the session's folder and of those added to it."""
     real: Callable[[str], str] = _same
     """A path with every link followed."""
+    expand: Expand = _nothing
+    """The paths that an absolute pattern means."""
     is_plan_file: bool = False
     """It writes the plan of plan mode, and nothing else."""
     is_contained: bool = False
@@ -66,6 +72,20 @@ class Asked:
     def script(self) -> Script:
         """Of a shell command: its normal form; one that nobody has read matches no rule that allows."""
         return self.judged.script if self.judged else Script(self.content, is_parsed=False, is_cut=True)
+
+    @cached_property
+    def read_by_command(self) -> tuple[NamedPath, ...]:
+        """Of a shell command: the paths that it names openly."""
+        return self.really(read_by(self.script, self.ground.cwd, self.bases.home, self.expand))
+
+    @cached_property
+    def written_by_command(self) -> tuple[NamedPath, ...]:
+        """Of a shell command: the files that it openly changes."""
+        return self.really(written_by(self.script, self.ground.cwd, self.bases.home, self.expand))
+
+    def really(self, paths: Iterable[str]) -> tuple[NamedPath, ...]:
+        """The paths with where they lead, each once."""
+        return tuple(NamedPath(path, self.real(path)) for path in dict.fromkeys(paths))
 
     @property
     def ground(self) -> Ground:
@@ -132,47 +152,15 @@ def _forbids_in_command(rule: Rule, root: str, asked: Asked) -> bool:
             rule.content, named_paths(bash_rules.targets_of_cd(asked.script), asked), asked.bases, root
         )
     if rule.tool == "Read":
-        return forbids_paths(rule.content, named_paths(_arguments(asked.script), asked), asked.bases, root)
+        return forbids_paths(rule.content, asked.read_by_command, asked.bases, root)
     if rule.tool == "Edit":
-        return forbids_paths(rule.content, named_paths(_targets(asked.script), asked), asked.bases, root)
+        return forbids_paths(rule.content, asked.written_by_command, asked.bases, root)
     return False
-
-
-def _arguments(script: Script) -> Iterator[str]:
-    for command in script.commands:
-        if command.name not in _PRINTS:
-            yield from (word.value for word in command.words[1:] if word.is_constant and not word.value.startswith("-"))
-        yield from (one.target.value for one in command.redirections if not one.is_heredoc and one.target.is_constant)
-
-
-_WRITERS = frozenset({
-    "cp", "mv", "rm", "rmdir", "touch", "mkdir", "ln", "tee", "truncate", "shred", "unlink", "install", "chmod",
-    "chown", "dd", "rsync", "patch",
-})  # fmt: skip
-"""Programs whose operands are files that they change."""
-
-
-def _targets(script: Script) -> Iterator[str]:
-    for command in script.commands:
-        if command.name in _WRITERS or (
-            command.name in {"sed", "perl"} and any(v.startswith("-i") for v in command.argv)
-        ):
-            yield from (word.value.removeprefix("of=") for word in command.words[1:] if word.is_constant)
-        yield from (
-            one.target.value
-            for one in command.redirections
-            if one.operator not in {"<", "<&", "<<", "<<-", "<<<"} and one.target.is_constant and not one.is_copy
-        )
 
 
 def named_paths(texts: Iterable[str], asked: Asked) -> tuple[NamedPath, ...]:
     """Paths of a command's words, counted from its folder."""
-    named: list[NamedPath] = []
-    for text in texts:
-        placed = f"{asked.bases.home}{text[1:]}" if text == "~" or text.startswith("~/") else text
-        path = normpath(join(asked.ground.cwd, placed))
-        named.append(NamedPath(path, asked.real(path)))
-    return tuple(named)
+    return asked.really(absolute(text, asked.ground.cwd, asked.bases.home) for text in texts)
 
 
 def allowing(policy: Policy, asked: Asked) -> tuple[SourcedRule, ...]:

@@ -135,3 +135,16 @@ def test_no_file_tool_writes_what_no_command_may(tmp_path: Path, path: str, chec
     found = decided(tmp_path, "Write", mode, rules, file_path=path, content="x")
     assert (found.decision, found.rule) == (Decision.DENY, check)
     assert decided(tmp_path, "Read", mode, file_path=path).decision != Decision.DENY
+
+
+@pytest.mark.parametrize(
+    "command", ["cat priv*/x", "cat */x", "head pr[i]vate/x", "cd sub && cat ../*/x", "cat < p*/x"]
+)
+def test_a_deny_rule_speaks_of_what_the_stars_of_a_command_mean(tmp_path: Path, command: str) -> None:
+    for name in ("private", "sub"):
+        (tmp_path / "work" / name).mkdir(parents=True)
+    (tmp_path / "work/private/x").touch()
+    rules = Rules(deny=("Read(./private/**)",))
+    assert decided(tmp_path, "Bash", Mode.BYPASS, rules, command=command).by == "rule"
+    for other in ("cat s*/x", "ls *", "cat *.md"):
+        assert decided(tmp_path, "Bash", Mode.BYPASS, rules, command=other).decision == Decision.ALLOW
