@@ -123,7 +123,7 @@ async def _ended(place: HookPlace, rule: HookRule, given: bytes) -> Ended:
         case HookKind.PROMPT if rule.prompt:
             return await run_prompt_hook(place, rule, given)
         case HookKind.COMMAND | HookKind.PROMPT:
-            return Ended(failure="missing", text="its settings name nothing that could be run")
+            return Ended(failure="missing", text="its settings name nothing that could be run; see perdure hooks list")
         case _:
             return Ended(failure="unsupported", text=f"hooks of the type {rule.kind.value} cannot run yet")
 

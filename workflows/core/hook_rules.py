@@ -21,6 +21,7 @@ _FIELDS = {
     HookKind.MCP_TOOL: {"server", "tool", "input"},
 }
 _NEEDS = {HookKind.COMMAND: "command", HookKind.HTTP: "url", HookKind.PROMPT: "prompt", HookKind.AGENT: "prompt"}
+_FOLDED = {name.casefold(): str(name) for name in EVENTS}
 SHELLS = {"bash", "powershell"}
 """What may read a hook's command line."""
 
@@ -42,14 +43,18 @@ def parse_hooks(given: JsonValue, source: str, root: str = "") -> ParsedHooks:
     if not isinstance(given, dict):
         found.problems.append(f"{source}: hooks must be an object of events")
         return found
-    for event, groups in given.items():
-        if event not in EVENTS:
-            found.problems.append(f"{source}: there is no hook event {event}; its hooks never run")
+    for name, groups in given.items():
+        event = name if name in EVENTS else _FOLDED.get(name.casefold(), "")
+        if not event:
+            found.problems.append(f"{source}: there is no hook event {name}; its hooks never run")
             continue
+        if event != name:
+            found.problems.append(f"{source}: the hook event {name} is read as {event}")
         if facts_of(event).why_not:
             found.problems.append(f"{source}: {event} is not raised: {facts_of(event).why_not}")
-        for group in _objects(groups, f"{source}: hooks.{event}", found):
-            _read_group(_Place(event, source, root), group, found)
+        place = _Place(event, source, root)
+        for group in _objects(groups, place, f"hooks.{event}", "", found):
+            _read_group(place, group, found)
     return found
 
 
@@ -59,8 +64,17 @@ class _Place:
     source: str
     root: str
 
+    @property
+    def or_refuses(self) -> str:
+        """What becomes of a hook that cannot be read, where hooks guard."""
+        return "; until it is mended it refuses what it was to judge" if facts_of(self.event).guards else ""
+
     def problem(self, text: str) -> str:
         return f"{self.source}: a hook of {self.event} {text}"
+
+    def unreadable(self, matcher: str) -> HookRule:
+        """A hook that says nothing that could be run: as a guard it refuses."""
+        return HookRule(event=self.event, kind=HookKind.COMMAND, matcher=matcher, source=self.source, root=self.root)
 
 
 def _read_group(place: _Place, group: Entry, found: ParsedHooks) -> None:
@@ -69,7 +83,7 @@ def _read_group(place: _Place, group: Entry, found: ParsedHooks) -> None:
     if not isinstance(matcher, str):
         found.problems.append(place.problem("has a matcher that is no text; it matches everything"))
         matcher = ""
-    for entry in _objects(group.get("hooks"), f"{place.source}: hooks.{place.event}[].hooks", found):
+    for entry in _objects(group.get("hooks"), place, f"hooks.{place.event}[].hooks", matcher, found):
         found.rules.append(_rule(place, matcher, entry, found))
 
 
@@ -78,7 +92,7 @@ def _rule(place: _Place, matcher: str, entry: Entry, found: ParsedHooks) -> Hook
         kind = HookKind(str(entry.get("type", "")))
     except ValueError:
         found.problems.append(place.problem(f"has the type {entry.get('type')!r}, which there is not"))
-        return HookRule(event=place.event, kind=HookKind.COMMAND, matcher=matcher, source=place.source)
+        return place.unreadable(matcher)
     _tell_unknown(place, entry, _COMMON | _FIELDS[kind], found)
     read = _Fields(place, entry, found)
     rule = HookRule(
@@ -173,13 +187,19 @@ class _Fields:
         return default
 
 
-def _objects(given: JsonValue, where: str, found: ParsedHooks) -> Sequence[Entry]:
+def _objects(given: JsonValue, place: _Place, where: str, matcher: str, found: ParsedHooks) -> Sequence[Entry]:
+    """The objects of a list. Where there is anything else, nobody knows what a guard was to let pass."""
+    objects = [each for each in given if isinstance(each, dict)] if isinstance(given, list) else []
     if not isinstance(given, list):
-        found.problems.append(f"{where} must be a list; nothing of it runs")
-        return []
-    objects = [each for each in given if isinstance(each, dict)]
-    if len(objects) < len(given):
-        found.problems.append(f"{where} holds something that is no object; it is left out")
+        found.problems.append(f"{place.source}: {where} must be a list; nothing of it runs{place.or_refuses}")
+    elif len(objects) < len(given):
+        found.problems.append(
+            f"{place.source}: {where} holds something that is no object; it is left out{place.or_refuses}"
+        )
+    else:
+        return objects
+    if place.or_refuses:
+        found.rules.append(place.unreadable(matcher))
     return objects
 
 

@@ -67,3 +67,25 @@ def test_what_has_no_effect_is_told(given: Any, told: str) -> None:
 def test_a_guard_that_cannot_be_read_is_kept_so_that_it_refuses() -> None:
     (rule,) = parse_hooks(one(type="shell", command="x"), "s.json").rules
     assert (rule.event, rule.matcher, rule.command) == ("PreToolUse", "Bash", "")
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [
+        {"matcher": "Bash"},
+        ["exit 2"],
+        [{"type": "command", "command": "exit 2"}],
+        [{"matcher": "Bash", "hooks": {"type": "command", "command": "exit 2"}}],
+        [{"matcher": "Bash", "hooks": ["exit 2"]}],
+    ],
+)
+def test_a_guard_of_another_shape_is_kept_so_that_it_refuses_and_any_other_is_left_out(groups: Any) -> None:
+    found = parse_hooks({"PreToolUse": groups, "PostToolUse": groups}, "s.json")
+    assert [(rule.event, rule.command) for rule in found.rules] == [("PreToolUse", "")]
+    assert "until it is mended it refuses" in "; ".join(found.problems)
+
+
+def test_an_event_in_other_letters_is_the_one_that_it_means_and_that_is_told() -> None:
+    found = parse_hooks({"pretooluse": one(type="command", command="x")["PreToolUse"]}, "s.json")
+    assert [(rule.event, rule.command) for rule in found.rules] == [("PreToolUse", "x")]
+    assert found.problems == ["s.json: the hook event pretooluse is read as PreToolUse"]
