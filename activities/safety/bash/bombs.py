@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
+from activities.safety.bash.caseless import Caseless
 from activities.safety.bash.names import AWKS, INTERPRETERS, named
 from activities.safety.bash.view import Act, View
 from activities.safety.bash.writing import programs_of
@@ -20,16 +21,14 @@ _ENDLESS = re.compile(
     r"|for\s*\(\(\s*;\s*;\s*\)\))"
 )
 _LOOPS = r"(?:while\s{0,9}\(?\s{0,9}(?:1|true|!0)\b|for\s{0,9}\(\s{0,9};;\s{0,9}\)|\bloop\s{0,9}(?:\{|do\b)|iter\(int)"
-_FORKS = re.compile(
+_FORKS = Caseless(
     r"(?:while|loop|for\s*\(;;\)|until|do\b|1\s*while)[\s\S]{0,80}(?:\b|_)fork\b|\bfork\b[^\n]{0,30}\bwhile\b"
     r"|fork[^\n]{0,20}fork|os\.fork\(\)[^\n]{0,40}(?:while|for)"
-    rf"|{_LOOPS}[\s\S]{{0,120}}?(?:os\.fork|spawn|Popen|exec|Thread|\w+\(\s{{0,9}}['\"][^'\"\n]{{0,80}}&\s{{0,9}}['\"])",
-    re.IGNORECASE,
+    rf"|{_LOOPS}[\s\S]{{0,120}}?(?:os\.fork|spawn|Popen|exec|Thread|\w+\(\s{{0,9}}['\"][^'\"\n]{{0,80}}&\s{{0,9}}['\"])"
 )
-_WRITES = re.compile(
+_WRITES = Caseless(
     rf"{_LOOPS}[\s\S]{{0,200}}?(?:\.write|>{{1,2}}\s{{0,9}}['\"]|open\s{{0,9}}\(?[^)]{{0,80}}['\"][wa>]"
-    r"|(?:write|append)\w{0,20}\(|file_put_contents|print\s[A-Z]\w*\s)",
-    re.IGNORECASE,
+    r"|(?:write|append)\w{0,20}\(|file_put_contents|print\s[A-Z]\w*\s)"
 )
 _RESTS = re.compile(r"break|sleep\(|return|exit|last\b|accept|recv|input\(|readline")
 _SOURCES = frozenset({"/dev/zero", "/dev/urandom", "/dev/random", "/dev/full"})
@@ -83,7 +82,7 @@ def _multiplies(act: Act) -> bool:
     view = act.view
     if act.name in INTERPRETERS:
         programs = list(programs_of(act))
-        if any(_FORKS.search(one) or (_WRITES.search(one) and not _RESTS.search(one)) for one in programs):
+        if any(_FORKS.is_in(one) or (_WRITES.is_in(one) and not _RESTS.search(one)) for one in programs):
             return True
     if "loop" not in act.command.places or "while" not in view.script.features:
         return False

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from activities.safety.bash.caseless import Caseless
 from activities.safety.bash.names import CONTAINERS, INTERPRETERS, named
 from activities.safety.bash.paths import is_account, is_critical, is_device, trimmed
 from activities.safety.bash.view import Act, View, is_unknown
@@ -17,12 +18,11 @@ _REMOVERS = named(
 )
 _CHANGERS = named("chmod chown chgrp chattr setfacl chcon gchmod gchown")
 _DESTROYERS = _REMOVERS | _CHANGERS | named("mv gmv truncate dd rmdir cp tee ln")
-_ERASES = re.compile(
+_ERASES = Caseless(
     r"rmtree|rm_r|rm_rf|remove_tree|removedirs|remove_entry|rmdir|rmSync|\brm\s*\(|rimraf|deltree|remove_dir_all"
     r"|RemoveAll"
     r"|Remove-Item|shutil\.move|emptyDir|unlink|delete|os\.remove|chmod|chown|FileUtils|rename|send2trash"
-    r"|File::Path|removeSync",
-    re.IGNORECASE,
+    r"|File::Path|removeSync"
 )
 _PLACES = re.compile(
     r"(?:\\?['\"`](/[^'\"`\s\\]*|~[^'\"`\s]*|\.\./?(?:\.\./?)*|[A-Za-z]:[\\/]*)\\?['\"`])|((?:expanduser|Path\.home"
@@ -167,7 +167,7 @@ def _cleaned(act: Act) -> str:
 
 def _programmed(act: Act) -> str:
     for program in programs_of(act):
-        if not _ERASES.search(program):
+        if not _ERASES.is_in(program):
             continue
         for found in _PLACES.finditer(program):
             place = next((part for part in found.groups() if part), "")
@@ -250,6 +250,6 @@ def device_write(view: View) -> Iterator[Reason]:
 def _opened_device(act: Act) -> str:
     for program in programs_of(act):
         found = re.search(r"/dev/(?:sd[a-z]|nvme|disk\d|mem|hd[a-z]|vd[a-z]|kmem|mmcblk)\w*", program)
-        if found and CHANGES.search(program):
+        if found and CHANGES.is_in(program):
             return found[0]
     return ""

@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from activities.safety.bash.caseless import Caseless
 from workflows.contracts.commands import UNKNOWN, Reach, Word
 
-_RUNS_SYSTEM = re.compile(
+_RUNS_SYSTEM = Caseless(
     r"system|popen|exec|spawn|subprocess|shell|passthru|\bqx\b|%x|`|open3|\bsh\(|\bProcess\b|Runtime|\brun\("
-    r"|Command|\bsh\b|getline|\|\s*[\"']",
-    re.IGNORECASE,
+    r"|Command|\bsh\b|getline|\|\s*[\"']"
 )
 _LITERALS = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|`([^`]*)`|%x[({\[]([^)}\]]*)|qx[({/]([^)}/]*)""")
 _UNQUOTED = re.compile(
@@ -85,7 +85,7 @@ def strings_of(program: str, *, is_quoted: bool = False) -> Iterator[Inner]:
     """Commands in the literals of a program that runs commands, and those without quotes where it can hold such."""
     for found in () if is_quoted else _UNQUOTED.finditer(program):
         yield Inner(found[1], reach=Reach.DECODED)
-    if not _RUNS_SYSTEM.search(program):
+    if not _RUNS_SYSTEM.is_in(program):
         return
     literals = [next(part for part in found.groups() if part is not None) for found in _LITERALS.finditer(program)]
     for one in literals:

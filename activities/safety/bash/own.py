@@ -97,7 +97,8 @@ def _only_reads(act: Act) -> bool:
         case "find":
             return not any(one in {"-delete", "-exec", "-execdir", "-ok", "-fprint", "-fls"} for one in given)
         case "tar":
-            return "--remove-files" not in given and not any(re.match(r"-?\w*x", one) for one in given[:1])
+            extracts = any(re.match(r"-\w*x|--extract|--get", one) for one in given) or re.match(r"\w*x", given[0])
+            return "--remove-files" not in given and not extracts
         case "sort":
             return not any(one.startswith(("-o", "--o")) for one in given)
         case "cp" | "rsync" | "install":
@@ -115,9 +116,23 @@ def _programmed(act: Act) -> str:
         if act.name in {"find", "fd"}:
             if any(one in {"-delete", "-exec", "-execdir", "-x", "-X"} for one in act.arguments):
                 return "it would change the agent's own folder"
-        elif act.name in INTERPRETERS and CHANGES.search(program):
+        elif act.name in INTERPRETERS and CHANGES.is_in(program):
             return "its program touches the agent's own folder"
     return ""
+
+
+def _is_parent(act: Act) -> bool:
+    """Whether it names the process above the shell."""
+    words = act.command.words[1:]
+    names = {name for word in words for name in word.variables}
+    set_before = [one for other in act.view.acts[: act.index] for one in other.command.assignments if one.name in names]
+    if "PPID" in names or any("PPID" in one.value.variables for one in set_before):
+        return True
+    return any(one.name == "ps" and any("ppid" in value for value in one.arguments) for one in act.sources)
+
+
+def _is_port(act: Act, value: str) -> bool:
+    return any(re.search(rf"(?<!\d){port}(?!\d)", value) for port in act.view.setting.ports)
 
 
 def _ends(act: Act) -> str:
@@ -137,10 +152,10 @@ def _ends(act: Act) -> str:
         return ""
     if act.name == "kill":
         words = act.command.words[1:]
-        if any("PPID" in word.variables for word in words):
+        if _is_parent(act):
             return "it would end the agent itself"
         if any(is_unknown(word.value) for word in words) and any(
-            _ENGINES.fullmatch(value) or any(is_own(path, act.view.setting) for path in one.faces(value))
+            _ENGINES.fullmatch(re.sub(r"[\[\]]", "", value)) or (one.name in {"lsof", "fuser", "ss"} and _is_port(act, value)) or any(is_own(path, act.view.setting) for path in one.faces(value))
             for one in act.sources
             for value in one.arguments
         ):
@@ -173,13 +188,12 @@ def _near(ports: tuple[int, ...]) -> re.Pattern[str]:
 
 
 def _engine(act: Act) -> str:
-    if act.name in _TEXTS | {"git", "find", "ls", "cat", "sort", "head", "sed", "jq"} and not act.outputs:
-        return ""
     if not act.view.setting.ports:
         return ""
     near = _near(act.view.setting.ports)
     targets = [one.target.value for one in act.command.redirections]
-    if near.search(" ".join(act.arguments)) or any(near.search(one) for one in targets):
+    is_text = act.name in _TEXTS | {"git", "find", "ls", "cat", "sort", "head", "sed", "jq"} and not act.outputs
+    if (not is_text and near.search(" ".join(act.arguments))) or any(near.search(one) for one in targets):
         return "it talks to the engine that runs this session"
     return ""
 

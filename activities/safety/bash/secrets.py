@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
+from activities.safety.bash.caseless import Caseless
 from activities.safety.bash.names import INTERPRETERS, NETWORK, is_shell, named
 from activities.safety.bash.paths import is_secret
 from activities.safety.bash.view import Act, View
@@ -31,11 +32,10 @@ _SOCKETS = re.compile(r"/dev/(?:tcp|udp)/")
 _GIT_REMOTE = named("push fetch pull clone ls-remote remote archive submodule send-email request-pull")
 _MANAGERS_SEND = re.compile(r"publish|upload|login|deploy|push|release")
 _MANAGERS = named("npm pnpm yarn pip twine poetry cargo gem mvn gradle composer hatch uv flit bun")
-_PROGRAM_SENDS = re.compile(
+_PROGRAM_SENDS = Caseless(
     r"https?://|urlopen|requests\.|urllib|http\.client|socket|fetch\(|axios|Net::HTTP|LWP|curl_"
     r"|file_get_contents\(['\"]http|smtp"
-    r"|ftplib|paramiko|IO::Socket|net\.connect|dns\.|gethostbyname|getaddrinfo|open-uri|XMLHttp|nslookup|httpx|aiohttp",
-    re.IGNORECASE,
+    r"|ftplib|paramiko|IO::Socket|net\.connect|dns\.|gethostbyname|getaddrinfo|open-uri|XMLHttp|nslookup|httpx|aiohttp"
 )
 _DUMPS = named("env printenv")
 
@@ -76,9 +76,16 @@ def _handed(sink: Act) -> str:
                     return value
     if sink.name in _BATCHES:
         return next((found for text in programs_of(sink) if (found := _mentioned(text))), "")
-    if sink.name in INTERPRETERS and any(_WHOLE_ENVIRONMENT.search(one) for one in sink.arguments):
+    if sink.name not in INTERPRETERS:
+        return ""
+    programs = list(programs_of(sink))
+    if any(_WHOLE_ENVIRONMENT.search(one) for one in programs):
         return "the environment"
-    return ""
+    taken = (name for one in programs for name in _TAKEN.findall(one))
+    return next((f"${name}" for name in taken if is_secret_name(name)), "") or next(filter(None, map(_mentioned, programs)), "")
+
+
+_TAKEN = re.compile(r"(?:environ(?:\.get\(|\[)|getenv\(|process\.env[.\[]|ENV\[|ENV\.fetch\(|ENV\{|Deno\.env\.get\()\s?['\"]?(\w+)")
 
 
 _WHOLE_ENVIRONMENT = re.compile(
@@ -106,7 +113,7 @@ def _sends(act: Act) -> bool:  # noqa: PLR0911 - one case a program
     if name in _MANAGERS:
         return any(_MANAGERS_SEND.fullmatch(one) for one in given[:3])
     if name in INTERPRETERS and name not in {"make", "gmake"}:
-        return any(_PROGRAM_SENDS.search(one) for one in given if len(one) > 8)
+        return any(_PROGRAM_SENDS.is_in(one) for one in programs_of(act) if len(one) > 8)
     if name == "logger":
         return any(one in {"-n", "-u"} or one.startswith(("--server", "-n")) for one in given)
     if name == "getent":
@@ -236,6 +243,7 @@ _STORES = (
     ("secret-tool", r"lookup|search", "a password"),
     ("gh", r"auth token|auth status.*-t", "a token"),
     ("glab", r"auth token", "a token"),
+    ("git", r"config .*(?:extraheader|token|passw|secret)", "a secret"),
     ("git", r"credential (?:fill|approve)|credential-\w+ get", "a password"),
     ("aws", r"configure (?:get|export)|sts get-session|secretsmanager get|ssm get-param.*decrypt", "a key"),
     ("gcloud", r"auth print-|secrets versions access", "a token"),

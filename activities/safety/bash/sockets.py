@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
+from activities.safety.bash.caseless import Caseless
 from activities.safety.bash.names import DECODERS, INTERPRETERS, NETWORK, ROOT, STARTS_SHELL, family, is_shell, named
 from activities.safety.bash.view import Act, View, is_unknown
 from activities.safety.bash.writing import written
@@ -15,28 +17,25 @@ _SOCKET = re.compile(r"/dev/(?:tcp|udp)/")
 _NETCATS = named("nc ncat netcat nc.openbsd nc.traditional socat telnet openssl pwncat rustcat websocat")
 _TERMINALS = named("ttyd gotty wetty shellinaboxd shellinabox sshx upterm tmate teleconsole tty-share")
 """Programs that show a shell of this machine to whoever asks for it."""
-_OPENS_SOCKET = re.compile(
+_OPENS_SOCKET = Caseless(
     r"socket|fsockopen|stream_socket|TCPSocket|TCPServer|IO::Socket|Net::|net\.(?:connect|Socket|createServer"
     r"|createConnection)"
     r"|require\(['\"](?:node:)?net['\"]\)|/inet/(?:tcp|udp)|TcpClient|TCPClient|socketserver|asyncio\.open_connection"
-    r"|Deno\.connect|Bun\.connect|luasocket|Socket\(|sockets\.tcp",
-    re.IGNORECASE,
+    r"|Deno\.connect|Bun\.connect|luasocket|Socket\(|sockets\.tcp"
 )
-_STARTS = re.compile(
+_STARTS = Caseless(
     r"\bexec|system|popen|spawn|dup2|\bpty\b|subprocess|/bin/\w*sh\b|\bsh\b|bash|child_process|proc_open"
     r"|shell_exec|passthru|cmd\.exe"
-    r"|\biex\b|GetStream|Invoke-Expression|fdopen|getline|reopen|`|powershell|Process|execve|eval|os\.execute",
-    re.IGNORECASE,
+    r"|\biex\b|GetStream|Invoke-Expression|fdopen|getline|reopen|`|powershell|Process|execve|eval|os\.execute"
 )
-_DECODES = re.compile(
+_DECODES = Caseless(
     r"b64decode|b32decode|b85decode|a85decode|unhexlify|fromhex|decompress|codecs|atob|base64|\bunpack\b|\bpack\b"
     r"|\bunpack1\b|MIME::Base64|gzinflate"
-    r"|gzuncompress|str_rot13|marshal|pickle|rot13|hex2bin|Buffer\.from|fromCharCode|chr\(|bytes\(\[|decode64",
-    re.IGNORECASE,
+    r"|gzuncompress|str_rot13|marshal|pickle|rot13|hex2bin|Buffer\.from|fromCharCode|chr\(|bytes\(\[|decode64"
 )
 _RUNS = re.compile(
     r"\bexec|\beval|system|popen|subprocess|spawn|compile\(|Function\(|instance_eval|\brun\(|__import__|assert\("
-    r"|create_function|\bsh\b|`|runpy",
+    r"|create_function|\bload(?:string)?\(|\biex\b|Invoke-Expression|\bsh\b|`|runpy",
 )
 _DATABASES = frozenset(
     {"psql", "mysql", "sqlite3", "crontab", "m4", "make", "gmake", "awk", "gawk", "mawk", "nawk", "gdb"}
@@ -114,7 +113,7 @@ def _is_program(act: Act) -> bool:
     program = " ".join(act.arguments)
     texts = [one.target.value for one in act.command.redirections if one.is_heredoc]
     if act.name in INTERPRETERS | {"pwsh", "powershell"}:
-        return any(_OPENS_SOCKET.search(one) and _STARTS.search(one) for one in (program, *texts))
+        return any(_OPENS_SOCKET.is_in(one) and _STARTS.is_in(one) for one in (program, *texts))
     return False
 
 
@@ -126,11 +125,9 @@ def decoder_to_interpreter(view: View) -> Iterator[Reason]:
     for act in view.acts:
         if (
             (_reads_program(act) and act.name in {"xargs", "parallel"} and _has_decoder(act))
-            or (_reads_program(act) and any(_decodes(one) for one in act.upstream))
-            or (
-                _runs_words(act)
-                and (_has_decoder(act) or tainted & {name for word in act.command.words for name in word.variables})
-            )
+            or (_reads_program(act) and any(_decodes(one) or tainted & _variables(one) for one in act.upstream))
+            or (_runs_words(act) and (_has_decoder(act) or tainted & _variables(act)))
+            or (act.command.places[-1:] == (Place.RUN_BY,) and _is_given_decoded(act))
             or _is_hidden_program(act)
             or (files and _runs_file(act, files))
         ):
@@ -139,16 +136,27 @@ def decoder_to_interpreter(view: View) -> Iterator[Reason]:
             yield act.finds("decoder-to-interpreter", DENY, "a script from elsewhere would run as root, unseen")
 
 
+def _variables(act: Act) -> set[str]:
+    words = (*act.command.words, *(one.target for one in act.command.redirections))
+    return {name for word in words for name in word.variables}
+
+
+def _is_given_decoded(act: Act) -> bool:
+    """Whether `find -exec sh -c "$(base64 -d p)"` gives a shell what was decoded."""
+    is_given = is_shell(act.name) and any(map(is_unknown, act.values))
+    return is_given and any(map(_has_decoder, islice(act.carriers, 1)))
+
+
 def _reads_program(act: Act) -> bool:
     name = act.name
     if name in {"source", "."}:
         return bool(act.upstream)
     if name in {"xargs", "parallel"}:
         return any(is_shell(family(one.rsplit("/", 1)[-1])) or one == "eval" for one in act.arguments)
-    if name in {"at", "batch"}:
+    if name in {"at", "batch", "crontab"}:
         return True
     if name in STARTS_SHELL:
-        return not act.operands
+        return set(act.operands) <= {"-"} or (name == "su" and not any(re.match("-c|--c", one) for one in act.arguments))
     if not is_shell(name) and (name not in INTERPRETERS or name in _DATABASES):
         return name == "read" and any(one.name == "eval" for one in act.view.acts)
     return not act.operands or act.operands[0] in {"-", "/dev/stdin"} or set(act.arguments) & {"-s"} != set()
@@ -158,7 +166,8 @@ def _runs_words(act: Act) -> bool:
     """Whether an argument, heredoc or here-string of it is a program."""
     if act.name in {"eval", "source", ".", "trap"} or is_shell(act.name):
         return True
-    return act.name in INTERPRETERS - _DATABASES or act.name in {"at", "batch", "su", "ssh", "watch"}
+    is_watched = any(one.name == "watch" for one in act.command.wrappers)
+    return act.name in INTERPRETERS - _DATABASES or act.name in {"at", "batch", "crontab", "su", "ssh", "watch"} or is_watched
 
 
 def _has_decoder(act: Act) -> bool:
@@ -218,7 +227,7 @@ def _is_decoder(act: Act) -> bool:  # noqa: PLR0911 - one case a program
         case "7z" | "unzip":
             return "-so" in given or "p" in letters
         case _ if name in INTERPRETERS:
-            return any(_DECODES.search(one) for one in given)
+            return any(_DECODES.is_in(one) for one in given)
     return name in DECODERS
 
 
@@ -236,8 +245,7 @@ def _tainted(view: View) -> tuple[set[str], set[str]]:
             variables.update(act.operands)
         if _decodes(act) or any(_decodes(one) for one in act.upstream):
             paths = [path for _, faces in act.outputs for path in faces if not path.startswith("/dev/")]
-            if act.name in {"tee", "sponge"}:
-                paths += [path for one in act.operands for path in act.faces(one)]
+            paths += [path for one in written(act) for path in act.faces(one)]
             files.update(paths)
     return variables, files
 
@@ -253,19 +261,26 @@ def _runs_file(act: Act, files: set[str]) -> bool:
     return is_runner and any(path in files for one in act.operands[:1] for path in act.faces(one))
 
 
+_ENCODED = re.compile(r"-e(?:c|n\w*)?", re.IGNORECASE)
+"""`-EncodedCommand`, as PowerShell lets it be shortened."""
+
+
 def _is_hidden_program(act: Act) -> bool:
-    if act.name not in INTERPRETERS:
+    if act.name in {"pwsh", "powershell"} and any(re.fullmatch(_ENCODED, one) for one in act.arguments[:-1]):
+        return True
+    if act.name not in INTERPRETERS | {"pwsh", "powershell"}:
         return False
-    return any(_DECODES.search(one) and _RUNS.search(one) and re.search(r"[('\"]", one) for one in act.arguments)
+    return any(_DECODES.is_in(one) and _RUNS.search(one) and re.search(r"[('\"]", one) for one in act.arguments)
 
 
 def _is_remote_root(act: Act) -> bool:
-    if not (is_shell(act.name) or act.name in INTERPRETERS or act.name in {"source", ".", "eval"}):
+    takes = act.name in STARTS_SHELL and (_reads_program(act) or act.name == "su")
+    if not (is_shell(act.name) or act.name in INTERPRETERS or act.name in {"source", ".", "eval"} or takes):
         return False
     fetched = any(one.name in NETWORK for one in act.upstream) or any(
         one.name in NETWORK for one in act.below if one.command.places[-1:] != (Place.RUN_BY,)
     )
-    return fetched and act.is_root
+    return fetched and (act.is_root or (takes and act.name in ROOT))
 
 
 def _fetched(view: View) -> set[str]:

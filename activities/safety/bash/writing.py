@@ -4,6 +4,7 @@ import functools
 import re
 from collections.abc import Iterator
 
+from activities.safety.bash.caseless import Caseless
 from activities.safety.bash.names import named
 from activities.safety.bash.view import Act
 from workflows.contracts.commands import UNKNOWN
@@ -35,7 +36,7 @@ _SECOND = named("uniq guniq xxd")
 """Readers whose second operand is written."""
 _SED_WRITES = re.compile(r"(?:^|[;{}\n,\d$!/\sI]|/[gpiImM0-9]+)[wW]\s+([^\n]+)|/[gpiIemM0-9]*w\s*([^\s/][^\n]*)")
 _AWK_WRITES = re.compile(r'>{1,2}\s*"([^"]+)"')
-_VIM_WRITES = re.compile(r"(?:^|[:|\s])(?:w|wq|wr|write|sav|saveas|x|update)!?\s+(?:>>\s*)?([^\s|]+)")
+_VIM_WRITES = re.compile(r"(?:^\+?|[:|\s])(?:w|wq|wr|write|sav|saveas|x|update)!?\s+(?:>>\s*)?([^\s|]+)")
 _SQL_WRITES = re.compile(r"\.(?:output|once|backup|save|log|clone|excel)\s+['\"]?([^\s'\"]+)")
 _SCRIPTS = {
     **dict.fromkeys(("sed", "gsed"), _SED_WRITES),
@@ -43,7 +44,7 @@ _SCRIPTS = {
     **dict.fromkeys(("vim", "vi", "nvim", "ex", "view", "ed"), _VIM_WRITES),
     "sqlite3": _SQL_WRITES,
 }
-_MODE = r"""\s*,\s*(?:mode\s*=\s*)?(?:['"](?=[^'"]*[wax+>])[wax+rbt>]+['"]|O_WRONLY|O_RDWR|os\.O_)"""
+_MODE = r"""[\s)]*,\s*(?:mode\s*=\s*)?(?:['"](?=[^'"]*[wax+>])[wax+rbt>]+['"]|O_WRONLY|O_RDWR|os\.O_)"""
 _OPENED = re.compile(
     r"open\w{0,20}\(?[^)]{0,100}?['\"]([^'\"]+)['\"]" + _MODE + r"|"
     r"open\b[^'\"]{0,60}['\"]\+?>{1,2}\s*(?:['\"]\s*,\s*['\"])?([^'\"]+)['\"]|"
@@ -52,10 +53,9 @@ _OPENED = re.compile(
     re.IGNORECASE,
 )
 _NAMED = re.compile(r"(?:Path|open)\s{0,9}\(\s{0,9}['\"]([^'\"]+)['\"]")
-CHANGES = re.compile(
+CHANGES = Caseless(
     r"write|append|unlink|remove|rename|chmod|chown|\brm|truncate|\bcopy|\bmove|symlink|\blink\(|touch|mkdir|put_contents"
-    r"|dump\s*\(|delete|(?<![-=])>|\bprintf?\s+\w+\s*[\"'(]" + "|" + _MODE.removeprefix(r"\s*"),
-    re.IGNORECASE,
+    r"|dump\s*\(|delete|(?<![-=])>|\bprintf?\s+\w+\s*[\"'(]" + "|" + _MODE.removeprefix(r"\s*")
 )
 """What a program that changes files says."""
 
@@ -156,13 +156,14 @@ def _written_before(act: Act) -> Iterator[str]:
 def programmed(act: Act) -> Iterator[str]:
     """Paths that the one-line programs of an interpreter seem to write."""
     for program in programs_of(act):
-        yield from _of_program(program)
+        for path in _of_program(program):
+            yield act.view.setting.home + path[1:] if path.startswith("~/") else path
 
 
 @functools.lru_cache(maxsize=512)
 def _of_program(program: str) -> tuple[str, ...]:
     found = [next(part for part in one.groups() if part).lstrip("+> ") for one in _OPENED.finditer(program)]
-    if CHANGES.search(program):
+    if CHANGES.is_in(program):
         found += [one[1] for one in _NAMED.finditer(program)]
     return tuple(dict.fromkeys(found))
 
