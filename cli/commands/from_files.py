@@ -25,6 +25,9 @@ from workflows.core.settings import sandbox_of
 MOST_NAMED = 3
 """Things that one line names; `perdure settings` shows all."""
 
+WAIT, LONGEST_WAIT = "BASH_DEFAULT_TIMEOUT_MS", 600
+"""The variable by which people set it already, and the most seconds that it can ask for."""
+
 _STRONG = frozenset({Mode.ACCEPT_EDITS, Mode.AUTO, Mode.BYPASS})
 
 
@@ -107,6 +110,7 @@ def with_files(
             "sandbox": _opening(_sandbox(loaded, choices), chosen.added_folders),
             "web": _web(loaded.settings.web),
             "language_servers": loaded.settings.language_servers,
+            "bash_timeout": _wait({**environment, **loaded.settings.env}) or chosen.bash_timeout,
         }
     )
 
@@ -144,6 +148,15 @@ def _web(keys: WebKeys) -> WebSettings:
         search_allowed=keys.search_allowed_domains,
         search_blocked=keys.search_blocked_domains,
     )
+
+
+def _wait(environment: Mapping[str, str]) -> int:
+    """Seconds that a call waits for a command when the model names none; 0 where nobody says."""
+    named = environment.get(WAIT, "").strip()
+    if named and not (named.isascii() and named.isdecimal() and int(named)):
+        say(f"Settings: {WAIT} is {one_line(named)[:40]!r}, no number of milliseconds; it has no effect.")
+        return 0
+    return max(1, min(int(named) // 1000, LONGEST_WAIT)) if named else 0
 
 
 def _said(loaded: LoadedSettings, key: str) -> SettingsValue | None:

@@ -206,3 +206,14 @@ def test_below_an_agents_command_no_other_home_folder_counts(
     assert trusted_settings(Home(home), str(folder), NOBODY, user).settings.sandbox.enabled is False
     monkeypatch.setenv("PERDURE_CALL", "1")
     assert str(own) not in {layer.file for layer in trusted_settings(Home(home), str(folder), NOBODY, user).layers}
+
+
+@pytest.mark.parametrize(
+    ("said", "seconds"), [("", 120), ("5000", 5), ("90", 1), ("99999999", 600), ("soon", 120), ("0", 120)]
+)
+def test_how_long_a_call_waits_for_a_command_is_what_people_set_already(
+    said: str, seconds: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert started(loaded(), {"BASH_DEFAULT_TIMEOUT_MS": said}).bash_timeout == seconds
+    assert started(loaded(user={"env": {"BASH_DEFAULT_TIMEOUT_MS": said}})).bash_timeout == seconds
+    assert ("it has no effect" in capsys.readouterr().err) == (said in {"soon", "0"})
