@@ -131,6 +131,21 @@ def _is_parent(act: Act) -> bool:
     return any(one.name == "ps" and any("ppid" in value for value in one.arguments) for one in act.sources)
 
 
+def _finds_engine(act: Act) -> bool:
+    """Whether what gives it a number looks for the agent, its engine or their files."""
+    setting = act.view.setting
+    read = [path for one in (act, *act.carriers) for _, faces in one.inputs for path in faces]
+    if any(is_own(path, setting) for path in read):
+        return True
+    return any(
+        _ENGINES.fullmatch(re.sub(r"[\[\]]", "", value))
+        or (one.name in {"lsof", "fuser", "ss"} and _is_port(act, value))
+        or any(is_own(path, setting) for path in one.faces(value))
+        for one in act.sources
+        for value in one.arguments
+    )
+
+
 def _is_port(act: Act, value: str) -> bool:
     return any(re.search(rf"(?<!\d){port}(?!\d)", value) for port in act.view.setting.ports)
 
@@ -138,6 +153,8 @@ def _is_port(act: Act, value: str) -> bool:
 def _ends(act: Act) -> str:
     if act.name not in {
         "kill",
+        "gdb",
+        "lldb",
         "pkill",
         "killall",
         "skill",
@@ -150,17 +167,11 @@ def _ends(act: Act) -> str:
         "supervisorctl",
     }:
         return ""
-    if act.name == "kill":
-        words = act.command.words[1:]
+    if act.name in {"kill", "gdb", "lldb"}:
         if _is_parent(act):
             return "it would end the agent itself"
-        if any(is_unknown(word.value) for word in words) and any(
-            _ENGINES.fullmatch(re.sub(r"[\[\]]", "", value)) or (one.name in {"lsof", "fuser", "ss"} and _is_port(act, value)) or any(is_own(path, act.view.setting) for path in one.faces(value))
-            for one in act.sources
-            for value in one.arguments
-        ):
-            return "it would end the agent, its worker or its engine"
-        return ""
+        is_told = any(map(is_unknown, act.arguments)) and _finds_engine(act)
+        return "it would end the agent, its worker or its engine" if is_told else ""
     if act.name == "fuser":
         return (
             "it would end the engine"

@@ -17,7 +17,22 @@ from activities.safety.bash.work import WORD
 from workflows.contracts.commands import UNKNOWN, Place, Reach, SimpleCommand, Word
 
 _TAKES_TEXT = {"at", "batch", "crontab", "source", ".", "eval", "ssh"} | STARTS_SHELL
-_MATCHED = ("rm", "dd", "chmod", "chown", "find", "mv", "shred", "sh", "bash", "reboot", "shutdown", "kill", "sudo")
+_MATCHED = (
+    "rm",
+    "dd",
+    "chmod",
+    "chown",
+    "find",
+    "mv",
+    "shred",
+    "sh",
+    "bash",
+    "reboot",
+    "shutdown",
+    "kill",
+    "sudo",
+    "perdure",
+)
 """Programs that a command word which is a pattern may mean, the worst first."""
 _TIMES = re.compile(r"(?m)^[ \t]*(?:@\w+|(?:[\d*/,-]+\s+){4}[\d*/,\w-]+)\s+")
 """When a line of a crontab is run."""

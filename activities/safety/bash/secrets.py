@@ -35,7 +35,7 @@ _MANAGERS = named("npm pnpm yarn pip twine poetry cargo gem mvn gradle composer 
 _PROGRAM_SENDS = Caseless(
     r"https?://|urlopen|requests\.|urllib|http\.client|socket|fetch\(|axios|Net::HTTP|LWP|curl_"
     r"|file_get_contents\(['\"]http|smtp"
-    r"|ftplib|paramiko|IO::Socket|net\.connect|dns\.|gethostbyname|getaddrinfo|open-uri|XMLHttp|nslookup|httpx|aiohttp"
+    r"|ftplib|paramiko|IO::Socket|net\.connect|dns[.'\"]|/inet/(?:tcp|udp)|gethostbyname|getaddrinfo|open-uri|XMLHttp|nslookup|httpx|aiohttp"
 )
 _DUMPS = named("env printenv")
 
@@ -82,10 +82,14 @@ def _handed(sink: Act) -> str:
     if any(_WHOLE_ENVIRONMENT.search(one) for one in programs):
         return "the environment"
     taken = (name for one in programs for name in _TAKEN.findall(one))
-    return next((f"${name}" for name in taken if is_secret_name(name)), "") or next(filter(None, map(_mentioned, programs)), "")
+    return next((f"${name}" for name in taken if is_secret_name(name)), "") or next(
+        filter(None, map(_mentioned, programs)), ""
+    )
 
 
-_TAKEN = re.compile(r"(?:environ(?:\.get\(|\[)|getenv\(|process\.env[.\[]|ENV\[|ENV\.fetch\(|ENV\{|Deno\.env\.get\()\s?['\"]?(\w+)")
+_TAKEN = re.compile(
+    r"(?:environ(?:\.get\(|\[)|getenv\(|process\.env[.\[]|ENV\[|ENV\.fetch\(|ENV\{|Deno\.env\.get\()\s?['\"]?(\w+)"
+)
 
 
 _WHOLE_ENVIRONMENT = re.compile(

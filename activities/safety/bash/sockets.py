@@ -31,7 +31,7 @@ _STARTS = Caseless(
 _DECODES = Caseless(
     r"b64decode|b32decode|b85decode|a85decode|unhexlify|fromhex|decompress|codecs|atob|base64|\bunpack\b|\bpack\b"
     r"|\bunpack1\b|MIME::Base64|gzinflate"
-    r"|gzuncompress|str_rot13|marshal|pickle|rot13|hex2bin|Buffer\.from|fromCharCode|chr\(|bytes\(\[|decode64"
+    r"|gzuncompress|\buncompress|\binflate|zlib|map\(chr|string\.char|frombase64|str_rot13|marshal|pickle|rot13|hex2bin|Buffer\.from|fromCharCode|chr\(|bytes\(\[|decode64"
 )
 _RUNS = re.compile(
     r"\bexec|\beval|system|popen|subprocess|spawn|compile\(|Function\(|instance_eval|\brun\(|__import__|assert\("
@@ -156,7 +156,9 @@ def _reads_program(act: Act) -> bool:
     if name in {"at", "batch", "crontab"}:
         return True
     if name in STARTS_SHELL:
-        return set(act.operands) <= {"-"} or (name == "su" and not any(re.match("-c|--c", one) for one in act.arguments))
+        return set(act.operands) <= {"-"} or (
+            name == "su" and not any(re.match("-c|--c", one) for one in act.arguments)
+        )
     if not is_shell(name) and (name not in INTERPRETERS or name in _DATABASES):
         return name == "read" and any(one.name == "eval" for one in act.view.acts)
     return not act.operands or act.operands[0] in {"-", "/dev/stdin"} or set(act.arguments) & {"-s"} != set()
@@ -167,7 +169,11 @@ def _runs_words(act: Act) -> bool:
     if act.name in {"eval", "source", ".", "trap"} or is_shell(act.name):
         return True
     is_watched = any(one.name == "watch" for one in act.command.wrappers)
-    return act.name in INTERPRETERS - _DATABASES or act.name in {"at", "batch", "crontab", "su", "ssh", "watch"} or is_watched
+    return (
+        act.name in INTERPRETERS - _DATABASES
+        or act.name in {"at", "batch", "crontab", "su", "ssh", "watch"}
+        or is_watched
+    )
 
 
 def _has_decoder(act: Act) -> bool:

@@ -7,7 +7,7 @@ from activities.safety.bash.names import AWKS, CONTAINERS, INTERPRETERS, ROOT, n
 from activities.safety.bash.paths import is_account
 from activities.safety.bash.view import Act, View, is_unknown
 from activities.safety.bash.writing import programmed, written
-from workflows.contracts.commands import Reason
+from workflows.contracts.commands import UNKNOWN, Reason
 from workflows.contracts.permissions import Decision
 
 DENY, ASK = Decision.DENY, Decision.ASK
@@ -77,7 +77,7 @@ def _state(act: Act) -> str:
         set(given) & {"-n", "--show", "--dry-run", "list", "-l", "--help", "-c", "-r", "--remove"}
     ):
         return f"{name} changes the kernel's modules"
-    if name in INTERPRETERS and any(_KILL_ALL.search(one) or _SHUTS.search(one) for one in given):
+    if name in INTERPRETERS - {"make", "gmake"} and any(_KILL_ALL.search(one) or _SHUTS.search(one) for one in given):
         return "a program signals every process or halts the machine"
     if name in {"ipmitool", "virsh", "dbus-send", "gdbus", "busctl", "qdbus", "osascript"}:
         return "it halts the machine" if _SHUTS.search(" ".join(given)) or "PowerOff" in " ".join(given) else ""
@@ -201,8 +201,8 @@ def _weakened(act: Act) -> str:  # noqa: C901, PLR0912 - one case a program
             hit = bool(re.search(r"--panic-off|--set-default-zone=trusted|--set-target=ACCEPT", words))
         case "bpftool" | "kpatch" | "swapoff" | "pivot_root" | "switch_root":
             hit = name in {"pivot_root", "switch_root", "kpatch"} or bool({"load", "attach"} & set(given))
-        case "dmesg" | "journalctl":
-            hit = False
+        case "semanage":
+            hit = given[:1] == ["permissive"]
     return f"{name} weakens a guard of this machine" if hit else ""
 
 
@@ -283,12 +283,14 @@ def _account(act: Act) -> str:  # noqa: C901, PLR0911, PLR0912 - one case a prog
 
 def _contained(act: Act) -> str:
     given = act.arguments
-    if act.name in CONTAINERS and {"run", "create", "exec", "start"} & set(given[:4]):
+    if act.name in CONTAINERS | {"docker-compose", "podman-compose"} and {"run", "create", "exec", "start"} & set(
+        given[:4]
+    ):
         for at, one in enumerate(given):
             value = given[at + 1] if one in {"-v", "--volume", "--mount"} and at + 1 < len(given) else ""
             if one.startswith(("-v/", "--volume=", "--mount=")):
                 value = one.partition("=")[2] or one[2:]
-            if value and _MOUNTS.search(value):
+            if value and _MOUNTS.search(value.replace(UNKNOWN, "")):
                 return "the container would reach the whole host"
         if {"--privileged", "--privileged=true"} & set(given):
             return "a privileged container is root on the host"
@@ -311,4 +313,11 @@ def _contained(act: Act) -> str:
     words = " ".join((*wrapped, *(act.values if act.name == "nsenter" else [])))
     if re.search(r"(?:-\w*t|--target)[= ]?1(?:\s|$)", words):
         return "nsenter into process 1 is root on the host"
+    entered = " ".join(
+        word.value for one in act.command.wrappers if one.name in {"nsenter", "chroot"} for word in one.words
+    )
+    if re.search(
+        r"/proc/1/(?:ns|root)\b", f"{entered} {' '.join(act.values) if act.name in {'nsenter', 'chroot'} else ''}"
+    ):
+        return "it enters what process 1 sees: the host"
     return ""

@@ -11,7 +11,7 @@ from activities.safety.bash.setting import Setting
 from workflows.contracts.commands import UNKNOWN, Place, Reason, Redirection, Script, SimpleCommand, Word
 from workflows.contracts.permissions import Decision
 
-_VALUE = re.compile(r"(?:--?[\w-]+|[A-Za-z_]\w*)=(.+)|-[A-Za-z]([/~].+|\.\.?/.+|[@.]\w.*|@[/~.].+)", re.DOTALL)
+_VALUE = re.compile(r"(?:--?[\w-]+|[A-Za-z_][\w.\[\]-]*)=(.+)|-[A-Za-z]([/~].+|\.\.?/.+|[@.]\w.*|@[/~.].+)", re.DOTALL)
 
 _QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\.", re.DOTALL)
 _COPIES = re.compile(r"[<>]&|&>")
