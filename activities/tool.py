@@ -12,9 +12,10 @@ from activities.stores.journal import CallRecord
 from activities.stores.seen import SeenFiles
 from activities.world import World
 from workflows.contracts.contract import Contract
-from workflows.contracts.permissions import Answer, Approval, Choice, Finding, Mode, Verdict
+from workflows.contracts.permissions import Answer, Approval, Choice, Finding, Mode, SourcedRule, Verdict
 from workflows.contracts.settings import SessionSettings
 from workflows.contracts.tools import Repeat, ToolOutcome, ToolSpec
+from workflows.core.path_rules import Keeper
 
 
 class ToolInput(Contract):
@@ -52,6 +53,8 @@ class Call:
     """It runs because it was proved to read only: git is told to run nothing else."""
     verdict: Verdict | None = None
     """By which it runs."""
+    kept_back: tuple[tuple[SourcedRule, Keeper], ...] = ()
+    """Of a command that nobody allowed by name: the rules that keep files from being read, ready for many paths."""
     mode: Mode = Mode.DEFAULT
     """The session's mode."""
     own_folder: Path | None = None

@@ -15,6 +15,8 @@ from activities.hooks.matching import matching_hooks, may_match
 from activities.hooks.place import HookPlace, hook_folder
 from activities.hooks.run import Where, run_hooks
 from activities.hooks.session_file import keep_current
+from activities.safety.sandbox.named_hosts import is_allowed_by_name
+from activities.settings.left_out import left_out
 from activities.stores.journal import CallRecord
 from activities.tool import AnyTool, Call, ToolInput
 from activities.tool_calls.asked import asked_of
@@ -52,7 +54,10 @@ class CallHooks:
 
     def allowed(self, verdict: Verdict) -> "CallHooks":
         """The same around a call that runs by this verdict."""
-        return replace(self, call=replace(self.call, is_proved=verdict.by == "proof", verdict=verdict))
+        is_command = (self.tool.judged_as or self.tool.name) == "Bash"
+        kept_back = left_out(self.call, "Read", ()).rules if is_command and not is_allowed_by_name(verdict) else ()
+        call = replace(self.call, is_proved=verdict.by == "proof", verdict=verdict, kept_back=kept_back)
+        return replace(self, call=call)
 
     async def before(self, given: ToolInput, *, has_begun: bool) -> HookResult:
         """What the hooks before the call say, or said when it was tried before. Raises HooksCancelled."""
@@ -158,7 +163,8 @@ class CallHooks:
         return await run_hooks(place, rules, given, Where(self.request.turn, self.request.exchange))
 
     def _matching(self, event: HookEvent, target: str, given: ToolInput) -> list[HookRule]:
-        return matching_hooks(self._rules(), event, target, lambda condition: self._speaks_of(condition, given))
+        also = self.tool.judged_as if facts_of(event).is_tool else ""
+        return matching_hooks(self._rules(), event, target, lambda condition: self._speaks_of(condition, given), also)
 
     def _rules(self) -> tuple[HookRule, ...]:
         context = self.told.at.context
@@ -215,7 +221,8 @@ def drop_files(at: OpenedCall) -> None:
 def has_hooks(at: OpenedCall) -> bool:
     """Whether any hook may run around the call: then its answers are kept in the journal, whatever the tool is."""
     rules = (*at.context.hooks, *at.context.settings.hooks)
-    return any(may_match(rules, event, at.use.name) for event in HookEvent if facts_of(event).is_tool)
+    also = at.tool.judged_as if at.tool else ""
+    return any(may_match(rules, event, at.use.name, also) for event in HookEvent if facts_of(event).is_tool)
 
 
 def _text(outcome: ToolOutcome) -> str:

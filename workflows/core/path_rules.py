@@ -79,6 +79,14 @@ def keeper(content: str, bases: Bases, root: str = "") -> Keeper:
     return Keeper(start, fits, pattern in {".", "**", "*"})
 
 
+def plain_place(content: str, bases: Bases, root: str = "") -> str:
+    """The one absolute path that a fixed pattern names, with all in it or not; empty where stars stand elsewhere."""
+    folder, pattern = _placed(content, bases, root)
+    plain = pattern.removesuffix("**").rstrip("/")
+    is_plain = content.strip().startswith(_FIXED) and bool(folder) and not set(plain) & set("*?[!\\")
+    return posixpath.normpath(posixpath.join(folder, plain)) if is_plain else ""
+
+
 def _allows(content: str, path: str, bases: Bases, root: str) -> bool:
     folder, pattern = _placed(content, bases, root)
     return _fits(folder, pattern, path, is_anchored=content.strip().startswith(_FIXED) or "/" in pattern.rstrip("/"))

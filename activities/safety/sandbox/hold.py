@@ -15,6 +15,7 @@ from activities.safety.environment import READS, reading_only
 from activities.safety.sandbox import confinements, denials, git_config, git_guard, network, probe, unsettled
 from activities.safety.sandbox.caches import caches_of
 from activities.safety.sandbox.git_writers import NO_RIGHT, Right, needs_a_word, right_of
+from activities.safety.sandbox.kept_back import Kept, without_kept_back
 from activities.safety.sandbox.named_hosts import hosts_to_open, openable, still_closed
 from activities.safety.sandbox.opened_hosts import opened, path_in
 from activities.safety.sandbox.policy import Kind, Policy, Surroundings, make_policy, policy_from
@@ -49,6 +50,8 @@ class Ground:
     """The runner's folder."""
     verdict: Verdict | None = None
     """By which it runs: hosts that a person allowed with the command are open to it."""
+    kept_back: Kept = ()
+    """Rules about files that are hidden from it."""
 
     @property
     def folder(self) -> Path:
@@ -130,6 +133,7 @@ def ground_of(call: Call) -> Ground:
         call.record.path,
         call.record.folder,
         call.verdict,
+        call.kept_back,
     )
 
 
@@ -182,6 +186,8 @@ async def reheld(ground: Ground, spec: CommandSpec, command: str, *, is_outside:
         if await asyncio.to_thread(is_search, command):
             policy, line = await asyncio.to_thread(without_secrets, policy)
             lines += [line] if line else []
+        policy, told = await asyncio.to_thread(without_kept_back, policy, ground.kept_back, command)
+        lines += told
     return Hold(ground, replace(spec, argv=argv), tier, tuple(lines), policy, way_out, right)
 
 

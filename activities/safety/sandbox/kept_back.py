@@ -1,0 +1,88 @@
+"""Files that a rule keeps from being read: hidden from commands that nobody allowed by name."""
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from activities.safety.bash.syntax import parse as parse_command
+from activities.safety.sandbox.policy import Kind, Place, Policy
+from workflows.contracts.permissions import SourcedRule
+from workflows.core.path_rules import Bases, Keeper, plain_place
+from workflows.core.permission_rules import parse
+
+Kept = Sequence[tuple[SourcedRule, Keeper]]
+"""Rules about reading, each ready for many paths."""
+
+MOST_LOOKED_AT = 20_000
+MOST_HIDDEN = 500
+_NOT_ENTERED = frozenset({".git", "node_modules", ".venv"})
+"""Too many files to look at before each command, and hardly ever a rule's."""
+
+
+def without_kept_back(policy: Policy, rules: Kept, command: str) -> tuple[Policy, tuple[str, ...]]:
+    """The policy that hides them too, and a line for each rule that hides something: how much, never what.
+
+    The same policy for git alone: what is hidden would seem to be deleted, and what git keeps it shows all the same.
+    """
+    if not rules or all(one.name == "git" for one in parse_command(command).commands):
+        return policy, ()
+    found, is_whole = _found(policy, rules)
+    counts = Counter(rule for _place, rule in found)
+    lines = [_line(rule, counts[rule]) for rule in dict.fromkeys(rule for rule, _ in rules) if counts[rule]]
+    if not is_whole:
+        lines.append("[sandbox: not the whole workspace was looked through for files that a rule keeps back]")
+    places = sorted(
+        (*policy.places, *(place for place, _rule in found)), key=lambda place: (place.path.count("/"), place.path)
+    )
+    return replace(policy, places=tuple(places)), tuple(lines)
+
+
+def _line(rule: SourcedRule, count: int) -> str:
+    where = f" of {rule.file}" if rule.file else ""
+    places = "1 place is" if count == 1 else f"{count} places are"
+    return f"[sandbox: {places} hidden from this command: {rule.action} rule {rule.text}{where}]"
+
+
+def _found(policy: Policy, rules: Kept) -> tuple[list[tuple[Place, SourcedRule]], bool]:
+    """What is to be hidden, and whether all was looked at."""
+    found = [*_outside(policy, rules)]
+    looked_at = 0
+    for folder, folders, files in os.walk(policy.workspace):
+        looked_at += len(folders) + len(files)
+        if looked_at > MOST_LOOKED_AT or len(found) >= MOST_HIDDEN:
+            return found, False
+        entered = []
+        for name in folders:
+            path = os.path.join(folder, name)  # noqa: PTH118 - many of them before each command
+            if rule := _rule_of(path, rules, is_folder=True):
+                found.append((Place(path, Kind.HIDDEN), rule))
+            elif name not in _NOT_ENTERED:
+                entered.append(name)
+        folders[:] = entered
+        for name in files:
+            path = os.path.join(folder, name)  # noqa: PTH118 - the same
+            if (rule := _rule_of(path, rules)) and not Path(path).is_symlink():
+                found.append((Place(path, Kind.HIDDEN, is_file=True), rule))
+    return found, True
+
+
+def _outside(policy: Policy, rules: Kept) -> Iterator[tuple[Place, SourcedRule]]:
+    """What stands beside the workspace and is named by a rule without stars."""
+    bases = Bases(policy.workspace, policy.user)
+    for rule, _keeper in rules:
+        parsed = parse(rule.text)
+        path = Path(plain_place(parsed.content, bases, rule.root) if parsed else "")
+        if path.is_absolute() and path.exists() and not _is_around(path, Path(policy.workspace)):
+            yield Place(str(path), Kind.HIDDEN, is_file=not path.is_dir()), rule
+
+
+def _is_around(path: Path, workspace: Path) -> bool:
+    return path.is_relative_to(workspace) or workspace.is_relative_to(path)
+
+
+def _rule_of(path: str, rules: Kept, *, is_folder: bool = False) -> SourcedRule | None:
+    """The rule that keeps a path back; a folder is kept as a whole where all in it is."""
+    names = (path, f"{path}/-") if is_folder else (path,)
+    return next((rule for rule, keeper in rules if any(keeper.forbids(name) for name in names)), None)
