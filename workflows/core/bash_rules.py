@@ -139,7 +139,8 @@ def _is_harmless(assignment: Assignment) -> bool:
 def _is_looked_through(wrapper: Wrapper) -> bool:
     if wrapper.is_transparent:
         return all(_is_harmless(one) for one in wrapper.assignments)
-    is_bare_env = wrapper.name == "env" and len(wrapper.words) == 1 + len(wrapper.assignments)
+    first = wrapper.words[0]
+    is_bare_env = first.is_plain and first.value == "env" and len(wrapper.words) == 1 + len(wrapper.assignments)
     return is_bare_env and all(_is_harmless(one) for one in wrapper.assignments)
 
 

@@ -108,7 +108,7 @@ _SPECS: dict[str, str] = {
     "check-ignore": "-vnqz --verbose --non-matching --quiet --no-index",
     "name-rev": "--tags --refs= --exclude= --all --name-only --no-undefined --always --annotate-stdin",
     "cherry": "-v --abbrev?",
-    "config": "-z --get= --global --local --system --show-origin --show-scope --name-only --null --type="
+    "config": "-z --get --global --local --system --show-origin --show-scope --name-only --null --type="
     " --bool --int --path",
     "version": "--build-options",
 }
@@ -161,7 +161,7 @@ def _refused(verb: str, parsed: Parsed, operands: list[str]) -> str:
         "%G" in value or "%(signature" in value for _, value in parsed.options
     ):
         return f"git {verb} --show-signature"
-    if verb == "config" and any(_SECRET_KEY.search(value) for _, value in parsed.options):
+    if verb == "config" and any(_SECRET_KEY.search(one) for one in operands):
         return "git config --get"
     return (
         ""
@@ -185,7 +185,7 @@ def _is_reading(verb: str, operands: list[str], options: set[str]) -> bool:
         case "stash" | "worktree":
             return bool(operands) and operands[0] in _FIRST[verb]
         case "config":
-            return "--get" in options and not operands
+            return "--get" in options and 0 < len(operands) <= 2
         case "cat-file":
             return bool(options & {"-p", "-t", "-s", "-e", "--batch-check"})
     return True

@@ -8,7 +8,15 @@ from activities.safety.bash.names import SHELL_STATE
 from activities.safety.bash.options import parse
 from activities.safety.bash.paths import is_inside
 from activities.safety.bash.reader import Reader
-from activities.safety.bash.reading import is_near, is_pattern, path_operands, patterns_of, readable, unreadable
+from activities.safety.bash.reading import (
+    is_near,
+    is_pattern,
+    is_quoted,
+    path_operands,
+    patterns_of,
+    readable,
+    unreadable,
+)
 from activities.safety.bash.tables import READERS, SAFE_ENVIRONMENT, SAFE_VARIABLES, VERSION_FLAGS
 from activities.safety.bash.view import Act, Refusal, View
 from workflows.contracts.commands import UNKNOWN, Place, Reach, Word
@@ -36,7 +44,6 @@ _CUT = re.compile(
     re.ASCII,
 )
 """A known variable, cut or changed in a way that runs nothing: `${PWD##*/}`."""
-_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 
 
 def refusals(view: View) -> Iterator[tuple[Act, Refusal]]:
@@ -159,7 +166,7 @@ def _words(act: Act) -> Refusal | None:
         is_open = UNKNOWN in word.value or word.may_split
         if not set(word.variables) <= known or (is_open and not is_output and act.name != "xargs"):
             return Refusal("words", f"{word.source} is only known to the shell")
-        is_text = _QUOTED.fullmatch(word.source) is not None and over_files.isdisjoint(word.variables)
+        is_text = is_quoted(word) and over_files.isdisjoint(word.variables)
         if is_pattern(word) and not is_text and not is_output and (bad := _pattern(act, word, place)):
             return bad
     return None

@@ -9,12 +9,20 @@ from activities.safety.bash.view import Act, Refusal
 from workflows.contracts.commands import UNKNOWN, Word
 
 _GLOB = re.compile(r"[*?\[]")
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_INNER = re.compile(r"\$\([^()]*\)")
+"""A substitution up to its first bracket: never more than there is of it."""
 _WHOLE = re.compile(r"/(?:usr|opt|lib[^/]*|bin|sbin)(?:/|$)")
 
 
 def is_pattern(word: Word) -> bool:
     """Whether the shell may put names of files in its place."""
     return word.has_glob or (bool(word.variables) and _GLOB.search(word.value) is not None)
+
+
+def is_quoted(word: Word) -> bool:
+    """Whether it stands in quotes as a whole, so that no part of it is a pattern."""
+    return _QUOTED.fullmatch(_INNER.sub("", word.source)) is not None
 
 
 def is_near(act: Act, value: str) -> bool:
@@ -24,7 +32,15 @@ def is_near(act: Act, value: str) -> bool:
 
 def patterns_of(act: Act) -> list[str]:
     """Its patterns: to print them is to list a folder."""
-    return [word.value for word in act.command.words[1:] if is_pattern(word)]
+    return [value for word in act.command.words[1:] if is_pattern(word) for value in _patterns(act, word)]
+
+
+def _patterns(act: Act, word: Word) -> list[str]:
+    """Of a quoted word, which is no pattern itself: those of the loops that give it names."""
+    if not is_quoted(word):
+        return [word.value]
+    loops = [loop for loop in act.view.script.loops if loop.variable in word.variables]
+    return [item.value for loop in loops for item in loop.items if is_pattern(item)]
 
 
 def path_operands(reader: Reader, parsed: Parsed, operands: list[str]) -> list[str]:
