@@ -64,12 +64,19 @@ class Lexer(Scanner):
     """Whether a command may begin here."""
     cases: int = 0
     most: int = sys.maxsize
-    """Tokens of its own that it reads."""
+    """Tokens that it reads, with those of its substitutions."""
+    nested_tokens: int = 0
+
+    @property
+    def count(self) -> int:
+        """Tokens read so far, with those of its substitutions."""
+        return len(self.tokens) + self.nested_tokens
 
     def read(self, *, until_parenthesis: bool = False) -> int:
         """Reads on; the place behind the last thing read."""
         text, size, opened = self.text, len(self.text), 0
-        while self.at < size and len(self.tokens) <= self.most:
+        # A text that is nested too deeply is refused, whatever else it holds.
+        while self.at < size and len(self.tokens) + self.nested_tokens <= self.most and self.problem != TOO_DEEP:
             char = text[self.at]
             if char in " \t" or text.startswith("\\\n", self.at):
                 if self._bare_words():
@@ -249,9 +256,10 @@ class Lexer(Scanner):
             return len(self.text)
         if (found := _FLAT.match(self.text, at)) and RESERVED.isdisjoint(found[0][:-1].split()):
             return found.end()
-        inner = Lexer(self.text, at, level=self.level + 1, sums=self.sums)
+        inner = Lexer(self.text, at, level=self.level + 1, sums=self.sums, most=self.most - self.count)
         end = inner.read(until_parenthesis=True)
         self.sums = inner.sums
+        self.nested_tokens += inner.count
         self.heredocs.extend(inner.heredocs)
         if inner.problem:
             self.fails(inner.problem)

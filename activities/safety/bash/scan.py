@@ -45,6 +45,8 @@ class Scanner(ABC):
     heredocs: list[Heredoc] = field(default_factory=list)
     level: int = 0
     sums: int = 0
+    sum_end: int = -1
+    """Where the expansion ends that was last found to be arithmetic."""
 
     def fails(self, problem: str) -> None:
         """Notes what is wrong; the first counts."""
@@ -138,6 +140,7 @@ class Scanner(ABC):
         following = text[at + 1 : at + 2]
         if following == "(":
             if text.startswith("((", at + 1) and (end := self.arithmetic_end(at + 3)):
+                self.sum_end = end
                 return end
             return self.nested(at + 2)
         if following == "{":

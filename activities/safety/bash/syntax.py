@@ -47,7 +47,7 @@ def read(text: str, *, is_short: bool) -> tuple[Reading, bool]:
     except RecursionError:
         lexer.fails(TOO_DEEP)
     tokens = read_tokens(text, lexer)
-    if len(lexer.tokens) > most:
+    if lexer.count > most:
         tokens.problem = tokens.problem or f"it holds more than {most:,} words and signs"
         tokens.features.add(OVERRUN)
     if not is_short:

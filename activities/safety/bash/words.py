@@ -207,7 +207,7 @@ class _Pieces:
         if body == "$":
             self.value.append("$")
         elif body.startswith("$(("):
-            if body.endswith("))") and not self._is_command(text, at, end):
+            if lexer.sum_end == end:
                 self._sum(body[3:-2])
             else:
                 self._command(body[2:-1], is_quoted=is_quoted)
@@ -228,10 +228,6 @@ class _Pieces:
         else:
             self._variable(body[1:], is_quoted=is_quoted)
         return end
-
-    @staticmethod
-    def _is_command(text: str, at: int, end: int) -> bool:
-        return Lexer(text).arithmetic_end(at + 3) != end
 
     def _sum(self, text: str) -> None:
         if (result := evaluated(text)) is not None:
