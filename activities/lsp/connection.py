@@ -16,6 +16,9 @@ MOST_BYTES = 64 * 1024 * 1024
 CLOSE_S = 2.0
 
 
+_NOT_OFFERED = -32601
+"""The protocol's number for a method that there is none of."""
+
 FILTER = "{filter}"
 """Stands for the number of the filter's descriptor."""
 
@@ -165,7 +168,9 @@ class Connection:
             return
         error = message.get("error")
         if isinstance(error, dict):
-            answer.set_exception(ServerLeft(f"the language server says: {error.get('message')}"))
+            is_unknown = error.get("code") == _NOT_OFFERED
+            said = "cannot answer this kind of question" if is_unknown else f"says: {error.get('message')}"
+            answer.set_exception(ServerLeft(f"the language server {said}"))
         else:
             answer.set_result(message.get("result"))
 
@@ -177,4 +182,4 @@ class Connection:
         elif method in {"client/registerCapability", "client/unregisterCapability", "window/workDoneProgress/create"}:
             await self._send({"id": number, "result": None})
         else:
-            await self._send({"id": number, "error": {"code": -32601, "message": "not offered"}})
+            await self._send({"id": number, "error": {"code": _NOT_OFFERED, "message": "not offered"}})

@@ -62,6 +62,8 @@ async def test_definitions_references_symbols_and_hover_of_a_real_server(stage: 
         server.connection._process.kill()
         await server.connection._process.wait()
         assert (await asked(stage, "goToDefinition", line=3, character=10)).status == CallStatus.OK
+        unknown = text(await asked(stage, "incomingCalls", "shop.py", line=1, character=5))
+        assert unknown.startswith("The language server cannot answer this kind of question. Use Grep instead")
     finally:
         (server,) = stage.world.languages._servers.values()
         await stage.world.languages.close()
