@@ -1,6 +1,7 @@
 """Sessions to record that ask a person, plan, and work in the background."""
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 
 from tests.fakes.command_line import bash as call
@@ -69,10 +70,36 @@ async def _monitor(rig: Rig, box: Path) -> Talk:
         return talk
 
 
+async def _hosts(rig: Rig, box: Path) -> Talk:
+    """A call asks for itself and then for a host; another is interrupted while it asks for one."""
+    called: Told = {"content": [bash("curl -s http://$(cat name)/; true")]}
+    async with played({"replies": [called, "Done.", called]}) as model:
+        talk = await rig.start(model, cwd=box, mode=Mode.DEFAULT, once=False)
+        for exchange, name in ((1, "a.example"), (3, "b.example")):
+            (box / "name").write_text(name)
+            if exchange == 3:
+                await talk.until("idle")
+                await talk.send("again")
+            for approval in (f"{exchange}.0", f"{exchange}.0.hosts"):
+                (asked,) = (await talk.when(partial(_asks_for, approval=approval))).approvals
+                if asked.id != "3.0.hosts":
+                    await talk.choose(asked)
+        await talk.interrupt()
+        await talk.until("idle")
+        await talk.close("enough")
+        await talk.result()
+        return talk
+
+
+def _asks_for(snapshot: Snapshot, approval: str) -> bool:
+    return [one.id for one in snapshot.approvals] == [approval]
+
+
 ASKING: dict[str, Callable[[Rig, Path], Awaitable[Talk]]] = {
     "question": _question,
     "plan": _plan,
     "background": _background,
     "monitor": _monitor,
+    "hosts": _hosts,
 }
 """Each by the name of its histories."""

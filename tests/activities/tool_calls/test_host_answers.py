@@ -1,4 +1,4 @@
-"""A person's answer opens hosts, once however often it is tried; what the command gave stays, and it is not run again."""
+"""A person's answer opens hosts, once however often it is tried; what the command gave is kept and not made again."""
 
 import json
 import os
