@@ -1,8 +1,9 @@
 """Files that a rule keeps from being read: hidden from commands that nobody allowed by name."""
 
 import os
+import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +20,9 @@ MOST_LOOKED_AT = 20_000
 MOST_HIDDEN = 500
 _NOT_ENTERED = frozenset({".git", "node_modules", ".venv"})
 """Too many files to look at before each command, and hardly ever a rule's."""
+
+_GROUP = re.compile(r"\(\?P<\w+>")
+"""Named groups cannot stand twice in one pattern."""
 
 
 def without_kept_back(policy: Policy, rules: Kept, command: str) -> tuple[Policy, tuple[str, ...]]:
@@ -48,24 +52,41 @@ def _line(rule: SourcedRule, count: int) -> str:
 def _found(policy: Policy, rules: Kept) -> tuple[list[tuple[Place, SourcedRule]], bool]:
     """What is to be hidden, and whether all was looked at."""
     found = [*_outside(policy, rules)]
-    looked_at = 0
+    speaks_of, looked_at = _any_of(rules), 0
     for folder, folders, files in os.walk(policy.workspace):
         looked_at += len(folders) + len(files)
         if looked_at > MOST_LOOKED_AT or len(found) >= MOST_HIDDEN:
             return found, False
         entered = []
         for name in folders:
-            path = os.path.join(folder, name)  # noqa: PTH118 - many of them before each command
-            if rule := _rule_of(path, rules, is_folder=True):
+            path = f"{folder}/{name}"
+            rule = _rule_of(path, rules, is_folder=True) if speaks_of(path) or speaks_of(f"{path}/-") else None
+            if rule and not Path(path).is_symlink():
                 found.append((Place(path, Kind.HIDDEN), rule))
             elif name not in _NOT_ENTERED:
                 entered.append(name)
         folders[:] = entered
-        for name in files:
-            path = os.path.join(folder, name)  # noqa: PTH118 - the same
-            if (rule := _rule_of(path, rules)) and not Path(path).is_symlink():
-                found.append((Place(path, Kind.HIDDEN, is_file=True), rule))
+        found += [
+            (Place(path, Kind.HIDDEN, is_file=True), rule)
+            for path in (f"{folder}/{name}" for name in files)
+            if speaks_of(path) and (rule := _rule_of(path, rules)) and not Path(path).is_symlink()
+        ]
     return found, True
+
+
+def _any_of(rules: Kept) -> Callable[[str], bool]:
+    """Whether any rule may speak of a path, for thousands of them at once."""
+    starts: dict[str, list[str]] = {}
+    for _rule, keeper in rules:
+        if keeper.fits:
+            starts.setdefault(keeper.start, []).append(_GROUP.sub("(?:", keeper.fits.pattern))
+    fits = [(start, re.compile("|".join(patterns), re.DOTALL)) for start, patterns in starts.items()]
+
+    def speaks_of(path: str) -> bool:
+        low = path.lower()
+        return any(low.startswith(start) and each.match(low[len(start) :]) for start, each in fits)
+
+    return speaks_of
 
 
 def _outside(policy: Policy, rules: Kept) -> Iterator[tuple[Place, SourcedRule]]:
