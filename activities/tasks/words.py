@@ -65,8 +65,8 @@ async def told_end(world: World, request: WatchRequest, end: CommandEnd) -> Watc
         left_out = len(whole) - SHOWN_START - SHOWN_END
         note = f"[{left_out:,} characters left out; all of it: Read result:{full}]"
         shown = f"{whole[:SHOWN_START]}\n{note}\n{whole[-SHOWN_END:]}"
-    by = f" by {request.by}" if is_stopped and request.by else ""
-    text = f"[Background task {request.task.id} ({request.task.title}) has ended: {how(end)}{by}. What it gave:]\n{shown}"
+    ended = f"{how(end)} by {request.by}" if is_stopped and request.by else how(end)
+    text = f"[Background task {request.task.id} ({request.task.title}) has ended: {ended}. What it gave:]\n{shown}"
     facts: dict[str, JsonValue] = {
         **outcome.data,
         "call": request.task.call,

@@ -15,6 +15,7 @@ from activities.safety.environment import command_environment
 from activities.safety.paths import is_inside
 from activities.safety.sandbox.hold import Hold, ground_of, hold, openable_hosts, outside_findings
 from activities.safety.sandbox.named_hosts import CLOSED
+from activities.safety.shown_files import note_shown
 from activities.tasks.start import Begun, go_on, may_go_on, start_task
 from activities.tool import Call, Tool, ToolInput
 from workflows.contracts.errors import ToolError
@@ -101,6 +102,7 @@ class Bash(Tool[Input]):
             notes = await asyncio.to_thread(held.report, end)
             closed = await asyncio.to_thread(openable_hosts, call.record.path)
             told = await outcome_of(call, given.command, spec, end, notes)
+            await asyncio.to_thread(note_shown, call, given.command, end)
         refused = sum(note.startswith("[sandbox denial") for note in notes)
         said = {"sandbox": held.tier.name, "sandbox_denials": refused, "sandbox_told": [*notes], CLOSED: [*closed]}
         return told.model_copy(update={"data": {**told.data, **said}})
