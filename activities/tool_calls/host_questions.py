@@ -114,7 +114,9 @@ def _with_hosts(told: Told, body: OutcomeBody, hosts: tuple[str, ...], verdicts:
 
 def _closed(outcome: ToolOutcome, call: Call) -> tuple[str, ...]:
     told = outcome.data.get(CLOSED)
-    named = tuple(str(host) for host in told) if isinstance(told, list) else ()
+    if not isinstance(told, list):
+        return ()
+    named = tuple(map(str, told))
     # A name that held a secret is none any more, now that it is masked.
     return tuple(dict.fromkeys((*opened_by_model(call), *still_closed(named, (), ()))))
 
