@@ -13,15 +13,16 @@ Applies = Callable[[str], bool]
 
 
 def matching_hooks(
-    rules: Sequence[HookRule], event: str, target: str, applies: Applies | None = None
+    rules: Sequence[HookRule], event: str, target: str, applies: Applies | None = None, also: str = ""
 ) -> list[HookRule]:
     """The hooks that run, in the order of the settings; of equal ones the last.
 
-    `applies` tells whether the `if` of a hook speaks of the call; None at moments that are no call's.
+    `applies` tells whether the `if` of a hook speaks of the call; None at moments that are no call's. `also` is another
+    name that a matcher may have: of the tool whose rules count for this one.
     """
     found: dict[object, HookRule] = {}
     for rule in rules:
-        if rule.event != event or not _concerns(rule, target) or not _condition_holds(rule, applies):
+        if not _may_match(rule, event, target, also) or not _condition_holds(rule, applies):
             continue
         name = _name(rule)
         found.pop(name, None)
@@ -29,9 +30,13 @@ def matching_hooks(
     return list(found.values())
 
 
-def may_match(rules: Sequence[HookRule], event: str, target: str) -> bool:
+def may_match(rules: Sequence[HookRule], event: str, target: str, also: str = "") -> bool:
     """Whether some hook may run here, whatever its `if` says."""
-    return any(rule.event == event and _concerns(rule, target) for rule in rules)
+    return any(_may_match(rule, event, target, also) for rule in rules)
+
+
+def _may_match(rule: HookRule, event: str, target: str, also: str) -> bool:
+    return rule.event == event and (_concerns(rule, target) or (bool(also) and _concerns(rule, also)))
 
 
 def matches(matcher: str, target: str) -> bool:

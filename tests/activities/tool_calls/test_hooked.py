@@ -257,6 +257,18 @@ async def test_a_hook_may_answer_in_the_persons_place_but_not_against_a_rule(tmp
     assert (await run_tool(broken.world, broken.request(mode=Mode.DEFAULT))).status == CallStatus.NEEDS_APPROVAL
 
 
+async def test_a_guard_of_bash_judges_what_runs_commands_by_another_name(tmp_path: Path) -> None:
+    guard = hook("cat > given; exit 2", matcher="Bash")
+    stage = staged(tmp_path, guard)
+    _, body = await stage.run(use("Monitor", command="touch made", description="x"))
+    assert body.status == CallStatus.DENIED
+    assert json.loads((stage.workspace / "given").read_text())["tool_name"] == "Monitor"
+    assert not (stage.workspace / "made").exists()
+    elsewhere = staged(tmp_path / "2", hook("exit 2", matcher="Bash", condition="Bash(rm *)"))
+    _, body = await elsewhere.run(use("Monitor", command="echo fine", description="x"))
+    assert body.status == CallStatus.OK
+
+
 async def test_a_hook_hears_of_a_question_and_of_a_refusal(tmp_path: Path) -> None:
     notified = hook("cat > notified", event="Notification", matcher="permission_prompt")
     denied = say(hookSpecificOutput={"hookEventName": "PermissionDenied", "retry": True})
