@@ -1,7 +1,6 @@
 """A person's answer opens hosts, once however often it is tried; what the command gave is kept and not made again."""
 
 import json
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -93,19 +92,6 @@ async def test_always_saves_them_for_later_sessions_as_the_question_offered(stag
     assert body.data["always_hosts"] == {"hosts": ["far.example:8443"], "file": str(file)}
     loaded = load_settings(places_of(stage.world), stage.workspace)
     assert loaded.settings.sandbox.network.allowed_domains == ("far.example:8443",)
-
-
-async def test_a_private_network_is_not_reached_by_a_name_that_was_opened_with_its_port(tmp_path: Path) -> None:
-    with staged(tmp_path) as (stage, _heard):
-        without = {name: value for name, value in stage.world.environment.items() if name != "HTTPS_PROXY"}
-        stage.world = replace(stage.world, environment=without)
-        # A name that this machine itself resolves, to its own address.
-        (stage.workspace / "name").write_text(f"{os.uname().nodename}:8443")
-        _, question = await asked(stage)
-        await answered(stage, question)
-        _, body = await stage.again(**DEFAULT, exchange=2)
-        assert "[sandbox denial" in text(body)
-        assert body.hosts is None
 
 
 async def test_a_host_that_is_denied_before_the_answer_stays_closed(stage: Stage) -> None:

@@ -126,6 +126,17 @@ def test_the_engines_ports_are_refused_also_when_they_are_named(folder: Path, se
         assert "leads to this machine itself" in curl(found, f"http://localhost:{server}/")
 
 
+def test_a_host_that_is_opened_later_counts_at_once_and_never_means_this_machine(
+    folder: Path, server: int, tmp_path: Path
+) -> None:
+    opened = tmp_path / "hosts.ndjson"
+    url = f"http://localhost:{server}/"
+    with network.network(folder, asked("a.example", opened=str(opened)), folder) as found:
+        assert "not on the list" in curl(found, url)
+        opened.write_text(json.dumps({"call": "c", "hosts": [], "opened": [f"localhost:{server}"]}) + "\n")
+        assert "leads to this machine itself" in curl(found, url)
+
+
 def test_a_persons_own_proxy_is_gone_through(folder: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as upstream:
         heard: list[bytes] = []
