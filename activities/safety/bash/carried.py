@@ -12,7 +12,8 @@ from workflows.contracts.commands import Reach, Word
 _GRAVE = named(
     "rm grm shred wipe wipefs srm rimraf unlink del-cli trash dd find fd mv truncate tee chmod chown chgrp chattr"
     " setfacl setcap shutdown blkdiscard sgdisk sfdisk parted fdisk mke2fs mkswap kill pkill killall usermod useradd"
-    " perdure nsenter insmod"
+    " perdure nsenter insmod modprobe cp install ln rsync scp curl wget nc ncat socat docker podman mount umount"
+    " setenforce ufw iptables nft sysctl systemctl temporal xargs"
 )
 """Programs that it matters to find; what else a command carries is asked about in any case."""
 _NEVER = READERS.keys() | CONTAINERS | named(
@@ -22,6 +23,7 @@ _NEVER = READERS.keys() | CONTAINERS | named(
     " tar zip 7z unzip apt apt-get dpkg rpm yum dnf pacman apk brew port complete compgen"
 )  # fmt: skip
 """Programs whose words are known to be no command, or one of another machine."""
+_HALTS = named("reboot halt poweroff shutdown")
 _FETCHES = named("install add i remove uninstall rm update upgrade search show info view why publish link unlink pack")
 _MOST = 12
 
@@ -35,7 +37,8 @@ def carried(values: list[str], words: tuple[Word, ...]) -> Iterator[Inner]:
         return
     yield from _told(name, values)
     for at, value in enumerate(values[1:_MOST], 1):
-        if at + 1 < len(values) and _is_grave(value.rsplit("/", 1)[-1], values[at + 1 :]):
+        base = value.rsplit("/", 1)[-1]
+        if (at + 1 < len(values) and _is_grave(base, values[at + 1 :])) or (values[at - 1] == "--" and base in _HALTS):
             yield Inner(words=words[at:], reach=Reach.DECODED)
             return
 

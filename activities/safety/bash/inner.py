@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 
 from activities.safety.bash.carried import carried
 from activities.safety.bash.interpreted import PROGRAM_FLAGS, Inner, program, replacements_run, strings_of
@@ -158,8 +159,9 @@ def _remote(command: SimpleCommand, values: list[str]) -> Iterator[Inner]:
 
 def _texts(_: SimpleCommand, values: list[str]) -> Iterator[Inner]:
     """Arguments that are whole commands."""
-    for value in values[1:]:
-        if " " in value:
+    starts = {"new", "new-session", "neww", "new-window", "splitw", "split-window", "run", "run-shell", "send-keys"}
+    for before, value in pairwise(values):
+        if " " in value or (starts & set(values[1:2]) and value[0:1] != "-" and before not in {"-s", "-n", "-t", "-c"}):
             yield Inner(value)
 
 
@@ -169,7 +171,7 @@ def _pager(_: SimpleCommand, values: list[str]) -> Iterator[Inner]:
             yield Inner(value.partition("!")[2])
 
 
-def _git(_: SimpleCommand, values: list[str]) -> Iterator[Inner]:
+def _git(command: SimpleCommand, values: list[str]) -> Iterator[Inner]:
     for at, value in enumerate(values[1:], 1):
         if values[at - 1] in {"-c", "--config"} and "=" in value:
             yield Inner(value.partition("=")[2].removeprefix("!"))
@@ -177,7 +179,10 @@ def _git(_: SimpleCommand, values: list[str]) -> Iterator[Inner]:
             rest = values[at + 1 :]
             if rest[:1] == ["--recursive"]:
                 rest = rest[1:]
-            yield Inner(" ".join(rest) if value in {"run", "foreach"} else "".join(rest[:1]))
+            if value == "run":
+                yield Inner(words=command.words[at + 1 :])
+            else:
+                yield Inner(" ".join(rest) if value == "foreach" else "".join(rest[:1]))
         elif value.startswith("--exec="):
             yield Inner(value.partition("=")[2])
     if "config" in values:
@@ -198,15 +203,15 @@ def _sed(_: SimpleCommand, values: list[str]) -> Iterator[Inner]:
 
 def _vim(_: SimpleCommand, values: list[str]) -> Iterator[Inner]:
     for value in values[1:]:
-        for found in re.finditer(r"(?:!|r!|read !|system\(['\"]?|term\w{0,20}\s)([^|\n]+)", value):
+        for found in re.finditer(r"(?:!|r!|read !|system\(['\"]?|term\w{0,20}\s)([^\n]+)", value):
             yield Inner(found[1].rstrip("')\""), reach=Reach.DECODED)
 
 
 def _quoted_program(_: SimpleCommand, values: list[str]) -> Iterator[Inner]:
     for value in values[1:]:
         yield from strings_of(value)
-        for found in re.finditer(r"(?:shell|\.shell|\\!|!|\.system)\s*(.+)", value):
-            yield Inner(found[1], reach=Reach.DECODED)
+        for found in re.finditer(r"(?:shell|\.shell|\\!|!|\.system)\s*(.+)|\{([^{}]{2,300})\}", value):
+            yield Inner(found[1] or found[2], reach=Reach.DECODED)
 
 
 def _by_flags(values: list[str]) -> Iterator[Inner]:

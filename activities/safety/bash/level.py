@@ -12,7 +12,7 @@ from activities.safety.bash.interpreted import Inner
 from activities.safety.bash.parts import array_items, joined, opaque
 from activities.safety.bash.piping import as_if_unset, as_matched, feed, is_line
 from activities.safety.bash.raw import Raw, RawRedirection, Reading
-from activities.safety.bash.state import ASSIGNMENT, DECLARING, moved, remember
+from activities.safety.bash.state import ASSIGNMENT, DECLARING, array, moved, remember
 from activities.safety.bash.words import Decoder
 from activities.safety.bash.work import COMMAND, REDIRECTION, UPSTREAM, WORD
 from activities.safety.bash.wrappers import strip
@@ -36,6 +36,7 @@ class Level:
         self.items: dict[int, tuple[str, list[Word]]] = {}
         self.folders: dict[tuple[int, ...], str] = {(): where.folder}
         self.numbers: dict[int, int] = {}
+        self.arrays: dict[str, list[str]] = {}
 
     def run(self) -> list[int]:
         """Follows all of them; their indexes."""
@@ -157,13 +158,13 @@ class Level:
         self.raws[index] = raw
         remember(builder.known, command)
         if words and words[0].value in DECLARING:
-            arrays = [
+            arrays = (
                 one for one in sources[1:] if (found := ASSIGNMENT.match(one)) and one.startswith("(", found.end())
-            ]
+            )
             for one in arrays:
-                remember(
-                    builder.known, replace(command, words=(), assignments=tuple(self._assignments(decoder, [one])[0]))
-                )
+                self._assignments(decoder, [one])
+        for name, items in self.arrays.items():
+            builder.known.update(array(name, items))
         if command.name in {"cd", "pushd", "chdir"}:
             self.folders[self._scope(raw)] = moved(builder.known, command, command.folder)
         for inner in inner_of(command):
@@ -190,12 +191,18 @@ class Level:
                 return assignments, words[at:]
             rest = source[found.end() :]
             if rest.startswith("("):
-                items = self._decoded(decoder, array_items(rest))
-                value = Word(rest, " ".join(word.value for word in items), is_plain=False, may_split=True)
+                given = self._decoded(decoder, array_items(rest))
+                before = self.arrays.get(found[1], []) if found[3] else []
+                self.arrays[found[1]] = [*before, *(word.value for word in given)]
+                value = Word(rest, " ".join(word.value for word in given), is_plain=False, may_split=True)
             else:
                 value = joined(source, decoder.decode(rest)) if rest else Word("", "")
             if found[2]:
-                decoder.text(found[2])
+                place = decoder.text(found[2]).value[1:-1]
+                if place.isdecimal() and int(place) < LOOPED:
+                    items = self.arrays.setdefault(found[1], [])
+                    items += [""] * (int(place) + 1 - len(items))
+                    items[int(place)] = value.value
             assignments.append(Assignment(found[1], value, bool(found[3]), bool(found[2])))
         return assignments, []
 

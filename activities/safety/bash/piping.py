@@ -18,24 +18,16 @@ from workflows.contracts.commands import UNKNOWN, Place, Reach, SimpleCommand, W
 
 _TAKES_TEXT = {"at", "batch", "crontab", "source", ".", "eval", "ssh"} | STARTS_SHELL
 _MATCHED = (
-    "rm",
-    "dd",
-    "chmod",
-    "chown",
-    "find",
-    "mv",
-    "shred",
-    "sh",
-    "bash",
-    "reboot",
-    "shutdown",
-    "kill",
-    "sudo",
-    "perdure",
-)
+    "rm", "dd", "chmod", "chown", "find", "mv", "shred", "sh", "bash", "reboot", "shutdown", "kill", "sudo", "perdure",
+    "tee", "cp", "mkfs", "truncate", "curl", "wget", "nc", "ncat", "scp", "rsync", "docker", "nsenter", "mount", "ssh",
+    "setenforce", "ufw", "iptables", "insmod", "modprobe", "useradd", "usermod", "temporal", "poweroff", "halt", "perl",
+)  # fmt: skip
 """Programs that a command word which is a pattern may mean, the worst first."""
 _TIMES = re.compile(r"(?m)^[ \t]*(?:@\w+|(?:[\d*/,-]+\s+){4}[\d*/,\w-]+)\s+")
 """When a line of a crontab is run."""
+_INSIDE = re.compile(rf"[\w.-]{UNKNOWN}+\w")
+"""A variable in the midst of a name: unset it hides the name, and set it would make another."""
+_POSITIONS = frozenset({*"@*123456789", "IFS"})
 _FLAGS = re.compile(r"-[A-Za-z]+")
 _LONGEST, _LINES = 100, 8
 """Characters of a pattern for a program's name; lines that are put for the mark of xargs."""
@@ -157,7 +149,8 @@ def as_if_unset(command: SimpleCommand) -> tuple[Word, ...]:
     for at, word in enumerate(words):
         stripped = word.value.replace(UNKNOWN, "")
         is_mixed = stripped not in {word.value, ""} and bool(word.variables)
-        takes = is_mixed and (at == 0 or _FLAGS.fullmatch(stripped) is not None)
+        is_empty = _INSIDE.search(word.value) is not None or all(name in _POSITIONS for name in word.variables)
+        takes = is_mixed and (at == 0 or is_empty or _FLAGS.fullmatch(stripped) is not None)
         bare.append(literal(stripped) if takes else word)
     return () if tuple(bare) == command.words else tuple(bare)
 
@@ -169,7 +162,7 @@ def as_matched(command: SimpleCommand) -> list[tuple[Word, ...]]:
     pattern = command.words[0].value.rsplit("/", 1)[-1]
     # A pattern of that length is made to hide something, or to take long.
     hits = [name for name in _MATCHED if len(pattern) > _LONGEST or fnmatchcase(name, pattern)]
-    return [(literal(name), *command.words[1:]) for name in hits[:4]]
+    return [(literal(name), *command.words[1:]) for name in hits[:6]]
 
 
 def _sourced(builder: Builder, index: int) -> str | None:

@@ -19,8 +19,6 @@ def remember(known: dict[str, str], command: SimpleCommand) -> None:
     declared = command.assignments if not command.words else ()
     for one in declared:
         _set(known, one.name, one.value, appends=one.appends)
-        if one.value.source.startswith("("):
-            known.update(_array(one.name, one.value.value.split()))
     name, values = command.name, command.argv
     if name in DECLARING:
         is_name = any(re.fullmatch(r"-[A-Za-z]*n[A-Za-z]*", one) for one in values[1:]) and name != "export"
@@ -46,13 +44,13 @@ def taken(command: SimpleCommand, text: str, known: dict[str, str]) -> dict[str,
     at = parse_front(values, "adinNptu" if command.name == "read" else "dnOsuCc", frozenset())
     names = values[at:]
     if command.name != "read":
-        return _array((names or ["MAPFILE"])[0], text.removesuffix("\n").split("\n"))
+        return array((names or ["MAPFILE"])[0], text.removesuffix("\n").split("\n"))
     arrays = [after for one, after in pairwise(values) if re.fullmatch(r"-[a-z]*a", one)]
     separators = next((one.value.value for one in command.assignments if one.name == "IFS"), known.get("IFS", " \t\n"))
     line = text.split("\n", 1)[0].strip(" \t")
     parts = [one for one in fields(line, separators) if one] if separators else [line]
     if arrays:
-        return _array(arrays[0], parts)
+        return array(arrays[0], parts)
     names = names or ["REPLY"]
     found = dict(zip(names, parts, strict=False))
     if len(parts) > len(names):
@@ -60,7 +58,8 @@ def taken(command: SimpleCommand, text: str, known: dict[str, str]) -> dict[str,
     return found
 
 
-def _array(name: str, items: list[str]) -> dict[str, str]:
+def array(name: str, items: list[str]) -> dict[str, str]:
+    """The variables that an array of these items makes."""
     whole = " ".join(items)
     places = {f"{name}[{place}]": item for place, item in enumerate(items)}
     return {**places, f"{name}[@]": whole, f"{name}[*]": whole, name: items[0] if items else ""}
