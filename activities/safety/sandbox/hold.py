@@ -15,7 +15,7 @@ from activities.safety.environment import READS, reading_only
 from activities.safety.sandbox import confinements, denials, git_config, git_guard, network, probe, unsettled
 from activities.safety.sandbox.caches import caches_of
 from activities.safety.sandbox.git_writers import NO_RIGHT, Right, needs_a_word, right_of
-from activities.safety.sandbox.kept_back import Kept, without_kept_back
+from activities.safety.sandbox.kept_back import Kept, not_told, without_kept_back
 from activities.safety.sandbox.named_hosts import hosts_to_open, openable, still_closed
 from activities.safety.sandbox.opened_hosts import opened, path_in
 from activities.safety.sandbox.policy import Kind, Policy, Surroundings, make_policy, policy_from
@@ -183,11 +183,13 @@ async def reheld(ground: Ground, spec: CommandSpec, command: str, *, is_outside:
         lines.append(f"[sandbox: open to this command alone, since it was allowed by name: {', '.join(hosts)}]")
     if tier.number == probe.FULL:
         argv = shell(confinements.PROCESS_LIMIT + command)
-        if await asyncio.to_thread(is_search, command):
+        searches = await asyncio.to_thread(is_search, command)
+        if searches:
             policy, line = await asyncio.to_thread(without_secrets, policy)
             lines += [line] if line else []
         policy, told = await asyncio.to_thread(without_kept_back, policy, ground.kept_back, command)
-        lines += told
+        # A search that finds nothing means something else then; others are told once.
+        lines += told if searches or not told else await asyncio.to_thread(not_told, ground.folder, told)
     return Hold(ground, replace(spec, argv=argv), tier, tuple(lines), policy, way_out, right)
 
 

@@ -1,5 +1,6 @@
 """Files that a rule keeps from being read: hidden from commands that nobody allowed by name."""
 
+import json
 import os
 import re
 from collections import Counter
@@ -9,6 +10,7 @@ from pathlib import Path
 
 from activities.safety.bash.syntax import parse as parse_command
 from activities.safety.sandbox.policy import Kind, Place, Policy
+from activities.stores.files import append_line, read_lines
 from workflows.contracts.permissions import SourcedRule
 from workflows.core.path_rules import Bases, Keeper, plain_place
 from workflows.core.permission_rules import parse
@@ -41,6 +43,16 @@ def without_kept_back(policy: Policy, rules: Kept, command: str) -> tuple[Policy
         (*policy.places, *(place for place, _rule in found)), key=lambda place: (place.path.count("/"), place.path)
     )
     return replace(policy, places=tuple(places)), tuple(lines)
+
+
+def not_told(folder: Path, lines: Sequence[str]) -> list[str]:
+    """Those of the lines that no command of the session was told yet; they are noted in the session's folder."""
+    path = folder / "kept_back.ndjson"
+    known = {json.loads(line).get("told") for line in read_lines(path)[0]}
+    news = [line for line in lines if line not in known]
+    for line in news:
+        append_line(path, json.dumps({"told": line}).encode())
+    return news
 
 
 def _line(rule: SourcedRule, count: int) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from activities.safety.sandbox.kept_back import without_kept_back
+from activities.safety.sandbox.kept_back import not_told, without_kept_back
 from activities.safety.sandbox.policy import Kind, Place, Policy
 from tests.activities.tool_calls.stage import Stage, text, use
 from tests.fakes.held import missing
@@ -77,6 +77,11 @@ def test_it_is_told_how_much_by_which_rule_and_never_what(work: Path) -> None:
 
 def test_git_alone_sees_its_files_since_they_would_seem_to_be_deleted(work: Path) -> None:
     assert hidden(work, ".env", command="git status") == (set(), "")
+
+
+def test_a_line_is_told_once_in_a_session(tmp_path: Path) -> None:
+    assert not_told(tmp_path, ["a", "b"]) == ["a", "b"]
+    assert not_told(tmp_path, ["b", "c"]) == ["c"]
 
 
 DENIED = Rules(deny=("Read(./private/**)",), allow=("Bash(sh show)",))
