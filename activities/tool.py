@@ -65,6 +65,8 @@ class Call:
     """Their answer."""
     tasks: int = 0
     """Background tasks that the session has open."""
+    once: bool = False
+    """The session ends with this turn, and its tasks with it."""
     progress: Callable[[bytes, int], None] = lambda _newest, _size: None
     """Tell watchers the newest output and the number of bytes so far."""
 

@@ -50,15 +50,16 @@ async def start_task(call: Call, spec: CommandSpec, begun: Begun) -> ToolOutcome
         raise ToolError(
             f"The command could not be started: {end.sandbox_error or end.note or end.kind}. It did not run."
         )
-    return _outcome(call, begun, record, _told(begun, record.id), held.tier.name)
+    return _outcome(call, begun, record, _told(begun, record.id, is_last=call.once), held.tier.name)
 
 
 def may_go_on(call: Call, command: str) -> bool:
     """Whether a command may become a task once its call has waited long enough, instead of being ended (spec 05 §2).
 
-    Not a mere wait, nothing with git, which would hold its locks, and nothing that cannot be read.
+    Not a mere wait, nothing with git, which would hold its locks, and nothing that cannot be read. In a session that
+    ends with its turn nobody would hear of it.
     """
-    if call.tasks >= MOST_TASKS or call.settings.bash_silence:
+    if call.tasks >= MOST_TASKS or call.once or call.settings.bash_silence:
         return False
     script = parse(command)
     names = [one.name for one in script.commands]
@@ -124,9 +125,12 @@ def _start(call: Call, spec: CommandSpec, record: TaskRecord) -> None:
         raise ToolError(f"The command could not be started: {error}. It did not run.") from error
 
 
-def _told(begun: Begun, named: str) -> str:
+def _told(begun: Begun, named: str, *, is_last: bool = False) -> str:
     hears = "each new line of its output and its end" if begun.kind == TaskKind.MONITOR else "its end"
-    return (
-        f"It runs in the background as task {named}. You are told of {hears} without asking; TaskOutput shows its "
-        f"output, TaskStop ends it. Go on with something else meanwhile; do not wait for it with sleep."
-    )
+    begins = f"It runs in the background as task {named}. You are told of {hears} without asking; TaskOutput shows its "
+    if is_last:
+        return (
+            f"{begins}output and waits for its end, TaskStop ends it. This session ends with your last word, and the "
+            "task with it: before you say it, wait with TaskOutput for what you need."
+        )
+    return f"{begins}output, TaskStop ends it. Go on with something else meanwhile; do not wait for it with sleep."

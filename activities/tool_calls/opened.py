@@ -78,6 +78,7 @@ class OpenedCall:
             mode=run.mode if run else Mode.DEFAULT,
             own_folder=own if own != workspace else None,
             tasks=run.tasks if run else 0,
+            once=run.once if run else False,
         )
 
     def begin(self, request: ToolRequest, begun: Begun, engine: str) -> None:

@@ -46,9 +46,9 @@ class Bash(Tool[Input]):
 
     - Each command is a new shell. The folder it ends in is where the next one starts, as long as that is inside the
       workspace; variables, functions and aliases do not last. Standard input is empty.
-    - You wait for 120 seconds, or `timeout` milliseconds (at most 600000). A command that still runs then goes on in
-      the background, as if it had been started there; one that begins with sleep, calls git or cannot be read is ended
-      with all it started. When a command returns, whatever it left running is ended too.
+    - You wait for 120 seconds or as long as the person set, or `timeout` milliseconds (at most 600000). A command that
+      still runs then goes on in the background, as if it had been started there; one that begins with sleep, calls git
+      or cannot be read is ended with all it started. When a command returns, whatever it left running is ended too.
     - With `run_in_background` the call returns at once and the command goes on, without a time limit unless `timeout`
       names one: for servers, watchers, long builds. You are told of its end; TaskOutput and TaskStop take its id.
     - Long output is shown by its beginning and its end; the note between names a `result:` that Read and Grep take.

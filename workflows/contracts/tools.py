@@ -112,6 +112,8 @@ class ToolRequest(Contract):
     """The folder that the session works in now; empty for its own."""
     tasks: int = 0
     """Tasks that are open."""
+    once: bool = False
+    """The session ends with this turn, and its tasks with it."""
 
 
 class ToolDone(Contract):

@@ -87,4 +87,5 @@ def _request(running: Running, place: int) -> ToolRequest:
         broken=open_call.ref.broken,
         workspace=running.state.workspace,
         tasks=len(running.state.tasks),
+        once=running.given.once,
     )

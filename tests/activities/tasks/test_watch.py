@@ -71,7 +71,7 @@ async def test_a_call_that_waited_long_enough_lets_its_command_go_on_as_a_task(t
     (directive,) = done.directives
     assert isinstance(directive, StartTask)
     assert (body.status, body.is_error) == (CallStatus.OK, False)
-    assert text(body).startswith(f"one\n[it still runs after 0.7 s and goes on in the background] It runs in the back")
+    assert text(body).startswith("one\n[it still runs after 0.7 s and goes on in the background] It runs in the back")
     notice = await told(stage, await watch_task(stage.world, watching(stage, directive.task)))
     assert f"{directive.task.id} (echo one; echo ran >> log; sleep 2; ech" in notice.text
     assert "exit code 0" in notice.text
@@ -101,6 +101,16 @@ async def test_a_wait_a_git_command_and_one_that_cannot_be_read_end_at_the_limit
 async def test_with_as_many_tasks_as_may_be_a_command_ends_at_the_limit(tmp_path: Path) -> None:
     done, body = await Stage(tmp_path).run(use("Bash", command="cat; sleep 60", timeout=500), tasks=MOST_TASKS)
     assert (done.directives, body.data["end"]) == ((), "deadline")
+
+
+async def test_in_a_session_that_ends_with_its_turn_a_command_ends_at_the_limit_and_a_task_says_so(
+    tmp_path: Path,
+) -> None:
+    stage = Stage(tmp_path)
+    done, body = await stage.run(use("Bash", command="echo on; sleep 60", timeout=500), once=True)
+    assert (done.directives, body.data["end"]) == ((), "deadline")
+    _, body = await stage.run(use("Bash", command="echo on", run_in_background=True), once=True, exchange=2)
+    assert "wait with TaskOutput for what you need" in text(body)
 
 
 async def test_an_interrupt_before_the_limit_ends_a_command_that_might_go_on(tmp_path: Path) -> None:
