@@ -25,7 +25,7 @@ _MATCHED = (
 """Programs that a command word which is a pattern may mean, the worst first."""
 _TIMES = re.compile(r"(?m)^[ \t]*(?:@\w+|(?:[\d*/,-]+\s+){4}[\d*/,\w-]+)\s+")
 """When a line of a crontab is run."""
-_INSIDE = re.compile(rf"[\w.-]{UNKNOWN}+\w")
+_INSIDE = re.compile(rf"[\w.-]{UNKNOWN}+[\w=]")
 """A variable in the midst of a name: unset it hides the name, and set it would make another."""
 _POSITIONS = frozenset({*"@*123456789", "IFS"})
 _FLAGS = re.compile(r"-[A-Za-z]+")
@@ -140,9 +140,9 @@ def as_if_unset(command: SimpleCommand) -> tuple[Word, ...]:
 
     `r$x` is rm's `r` then, and `$SUDO rm` is rm.
     """
-    if not any(word.variables for word in command.words):
+    if not any(word.variables for word in command.whole):
         return ()
-    words = list(command.words)
+    words = list(command.whole)
     while words and words[0].value == UNKNOWN and words[0].may_split and words[0].variables:
         words.pop(0)
     bare: list[Word] = []
@@ -152,7 +152,7 @@ def as_if_unset(command: SimpleCommand) -> tuple[Word, ...]:
         is_empty = _INSIDE.search(word.value) is not None or all(name in _POSITIONS for name in word.variables)
         takes = is_mixed and (at == 0 or is_empty or _FLAGS.fullmatch(stripped) is not None)
         bare.append(literal(stripped) if takes else word)
-    return () if tuple(bare) == command.words else tuple(bare)
+    return () if tuple(bare) == command.whole else tuple(bare)
 
 
 def as_matched(command: SimpleCommand) -> list[tuple[Word, ...]]:
