@@ -1,7 +1,6 @@
 """The sandbox without an engine: which tier works here, and one command tried under the policy of a folder."""
 
 import asyncio
-import os
 import secrets
 import shutil
 import time
@@ -14,10 +13,16 @@ from activities.processes.command import CommandEnd, CommandProgress, CommandSpe
 from activities.processes.output import read_output
 from activities.safety.sandbox import network, probe
 from activities.safety.sandbox.hold import Ground, hold, surroundings
+from activities.safety.sandbox.kept_back import Kept
+from activities.settings.left_out import keepers
+from activities.settings.places import Places
+from activities.settings.policy import current_policy
 from activities.stores.environments import without_keys
 from activities.stores.home import Home
 from workflows.contracts.errors import ToolError, UserError
 from workflows.contracts.sandbox import SandboxSettings
+from workflows.contracts.settings import SessionSettings
+from workflows.core.path_rules import Bases
 
 _LONGEST = 600.0
 _TRY = "try-"
@@ -112,7 +117,9 @@ async def _tried(  # noqa: PLR0913, PLR0917 - what is run, where, and with what
 ) -> Tried:
     output = scratch / "command"
     where = surroundings(home, folder, scratch / "sandbox", environment)
-    ground = Ground(home, settings, environment, where, scratch, output)
+    ground = Ground(
+        home, settings, environment, where, scratch, output, kept_back=_kept_back(home, folder, environment)
+    )
     spec = CommandSpec(
         key=f"try-{secrets.token_hex(8)}",
         argv=shell(command),
@@ -140,9 +147,8 @@ async def _tried(  # noqa: PLR0913, PLR0917 - what is run, where, and with what
         return Tried(_shown(held.tier), end, tuple(refused))
 
 
-def workspace_of(name: str) -> Path:
-    """The folder that a person named, really; UserError when it is none."""
-    folder = Path(os.path.realpath(name or "."))
-    if not folder.is_dir():
-        raise UserError(f"There is no folder {folder}.", reason="no_folder")
-    return folder
+def _kept_back(home: Home, folder: Path, environment: Mapping[str, str]) -> Kept:
+    """What the rules of the folder hide from a command that nobody allowed by name."""
+    places = Places.from_environment(home, environment)
+    policy = current_policy(places, folder, SessionSettings())
+    return keepers(policy, "Read", Bases(str(folder), str(places.user)))

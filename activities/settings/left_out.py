@@ -8,7 +8,7 @@ from pathlib import Path
 from activities.settings.places import places_of
 from activities.settings.policy import current_policy
 from activities.tool import Call
-from workflows.contracts.permissions import Decision, SourcedRule
+from workflows.contracts.permissions import Decision, Policy, SourcedRule
 from workflows.core.path_rules import Bases, Keeper, keeper
 from workflows.core.permission_rules import parse, speaks_of
 
@@ -55,8 +55,14 @@ def left_out(call: Call, tool: str, paths: Sequence[Path]) -> LeftOut:
     """
     places = places_of(call.world)
     policy = current_policy(places, call.own_folder or call.workspace, call.settings)
-    bases = Bases(str(call.workspace), str(places.user))
     asked = [os.path.normpath(one) for path in paths for one in (path, path / "-")]
+    return LeftOut(keepers(policy, tool, Bases(str(call.workspace), str(places.user)), asked))
+
+
+def keepers(
+    policy: Policy, tool: str, bases: Bases, asked: Sequence[str] = ()
+) -> tuple[tuple[SourcedRule, Keeper], ...]:
+    """The rules that keep files from this tool, ready for many paths; no ask rule that speaks of what was asked."""
     kept: list[tuple[SourcedRule, Keeper]] = []
     for rule in policy.rules:
         parsed = parse(rule.text)
@@ -65,7 +71,7 @@ def left_out(call: Call, tool: str, paths: Sequence[Path]) -> LeftOut:
         made = keeper(parsed.content, bases, rule.root)
         if rule.action == Decision.DENY or not any(map(made.forbids, asked)):
             kept.append((rule, made))
-    return LeftOut(tuple(kept))
+    return tuple(kept)
 
 
 def _line(rule: SourcedRule, count: int) -> str:

@@ -3,12 +3,14 @@
 import os
 import shlex
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from cli.commands.choices import folder_of
 from worker.engine import Home
-from worker.sandbox import Tried, tier_here, try_command, workspace_of
+from worker.sandbox import Tried, tier_here, try_command
 from worker.settings import loaded_settings
 from workflows.contracts.errors import ExitCode
 from workflows.core.settings import sandbox_of
@@ -27,7 +29,7 @@ def sandbox(command: Words = None, cwd: Folder = "", tier: Tier = 0) -> int:
     """
     home = Home.from_environment()
     home.ensure()
-    folder = workspace_of(cwd)
+    folder = Path(folder_of(cwd))
     held = sandbox_of(loaded_settings(home, str(folder)).settings)
     held = held.model_copy(update={"enabled": True, **({"tier": tier} if tier else {})})
     if not command:

@@ -56,8 +56,19 @@ def test_the_settings_of_the_folder_count(work: Path) -> None:
 
 def test_a_folder_that_is_not_there_is_told_in_one_line(work: Path) -> None:
     done = perdure("sandbox", "--cwd", "gone", "true", cwd=work)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "There is no folder" in done.stderr
+
+
+def test_what_a_rule_keeps_from_being_read_is_hidden(work: Path) -> None:
+    (work / ".perdure").mkdir()
+    (work / ".perdure" / "settings.json").write_text(json.dumps({"permissions": {"deny": ["Read(./private/**)"]}}))
+    (work / "private").mkdir()
+    for name in ("private/x", "open"):
+        (work / name).write_text("needle\n")
+    done = perdure("sandbox", "--tier", "1", "grep -rn needle .", cwd=work)
+    assert done.stdout == "./open:1:needle\n"
+    assert "hidden from this command: deny rule Read(./private/**)" in done.stderr
 
 
 def test_doctor_tells_the_tier(work: Path) -> None:
