@@ -2,16 +2,23 @@
 
 import asyncio
 import os
+import shutil
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from activities.safety.paths import is_inside
 from workflows.contracts.errors import ToolError
 
 LIMIT_S = 120.0
-_QUIET = ("core.hooksPath=/dev/null", "core.fsmonitor=false", "core.sshCommand=false", "protocol.allow=never")
-"""Hooks, watchers and transports are programs that a repository's settings may name."""
+_QUIET = (
+    "core.hooksPath=/dev/null", "core.fsmonitor=false", "core.sshCommand=false", "protocol.allow=never",
+    "diff.external=", "core.pager=cat", "safe.bareRepository=explicit",
+)  # fmt: skip
+"""Hooks, watchers and transports are programs that a repository's settings may name (spec 12 §5)."""
+USUAL = "/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin"
+"""Where the machine's own git lies."""
 _KEPT = ("PATH", "HOME", "LANG", "TMPDIR", "XDG_CONFIG_HOME")
 _PROGRAMS = ("smudge", "clean", "process")
 
@@ -28,6 +35,16 @@ class Git:
     def why(self) -> str:
         """Its last line of complaint."""
         return next((line for line in reversed(self.error.splitlines()) if line.strip()), f"exit code {self.code}")
+
+
+def git_program(environment: Mapping[str, str], folder: Path, usual: str = USUAL) -> str:
+    """The machine's git, else the first on PATH that lies outside the folder, where it could be anybody's; or empty."""
+    on_path = [each for each in environment.get("PATH", os.defpath).split(os.pathsep) if each.startswith("/")]
+    for place in (*usual.split(os.pathsep), *on_path):
+        found = shutil.which("git", path=place)
+        if found and not any(is_inside(Path(each), folder) for each in (place, found)):
+            return found
+    return ""
 
 
 async def git(folder: Path, environment: Mapping[str, str], *words: str) -> Git:
@@ -49,10 +66,13 @@ async def _run(
     folder: Path, environment: Mapping[str, str], words: tuple[str, ...], settings: list[str] | None = None
 ) -> Git:
     options = [word for setting in (*_QUIET, *(settings or ())) for word in ("-c", setting)]
+    program = await asyncio.to_thread(git_program, environment, folder)
+    if not program:
+        raise ToolError("No git is installed here, or only one inside the session's folder, which is not run.")
     calm = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
     try:
         process = await asyncio.create_subprocess_exec(
-            "git",
+            program,
             *options,
             *words,
             cwd=folder,

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from activities.safety.git import git_program
 from activities.safety.sandbox import git_keys
 from activities.safety.sandbox.git_guard import repositories
 from activities.safety.sandbox.git_keys import Keys, Weight
@@ -235,7 +236,7 @@ def _keys(standing: Standing, workspace: Path) -> dict[str, tuple[str, ...]] | N
         return {}
     if standing[0] != "=":
         return None
-    program = _git(workspace)
+    program = git_program(os.environ, workspace)
     if not program:
         return None
     words = [program, "config", "--file", "-", "--no-includes", "--list", "-z"]
@@ -253,14 +254,6 @@ def _keys(standing: Standing, workspace: Path) -> dict[str, tuple[str, ...]] | N
         key, sign, value = entry.partition("\n")
         found[key] = (*found.get(key, ()), value if sign else "true")
     return found
-
-
-def _git(workspace: Path) -> str:
-    """The person's git; one that lies in the workspace could be anybody's."""
-    folders = [each for each in os.environ.get("PATH", os.defpath).split(os.pathsep) if each.startswith("/")]
-    outside = [each for each in folders if not _is_inside(Path(each), workspace)]
-    found = shutil.which("git", path=os.pathsep.join(outside)) if outside else None
-    return found if found and not _is_inside(Path(found), workspace) else ""
 
 
 def _rights(path: Path) -> int:

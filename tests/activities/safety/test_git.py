@@ -1,0 +1,54 @@
+"""The git that runs outside the sandbox runs nothing that a folder could have put in its way."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from activities.safety.git import git, git_program
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    """A folder whose own bin holds a git."""
+    (tmp_path / "work/bin").mkdir(parents=True)
+    own = tmp_path / "work/bin/git"
+    own.write_text("#!/bin/sh\ntouch ran\n")
+    own.chmod(0o755)
+    return tmp_path / "work"
+
+
+def test_the_machines_git_is_taken_before_any_on_path(work: Path) -> None:
+    assert git_program({"PATH": f"{work}/bin"}, work) == shutil.which("git", path="/usr/local/bin:/usr/bin:/bin")
+
+
+def test_a_git_inside_the_folder_is_never_taken_not_even_by_a_link(work: Path, tmp_path: Path) -> None:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside/git").symlink_to(work / "bin/git")
+    unusual = str(tmp_path / "nowhere")
+    assert git_program({"PATH": f"{work}/bin:bin:{tmp_path}/outside"}, work, unusual) == ""
+    assert git_program({"PATH": f"{work}/bin"}, tmp_path / "elsewhere", unusual) == f"{work}/bin/git"
+
+
+async def test_what_a_repository_names_to_run_is_not_run(work: Path) -> None:
+    surroundings = {"PATH": f"{work}/bin:{os.environ['PATH']}", "HOME": str(work)}
+    assert (await git(work, surroundings, "init", "-q")).code == 0
+    (work / "f").write_text("one\n")
+    await git(work, surroundings, "add", "f")
+    planted = f"{work}/bin/git"
+    for key in ("core.fsmonitor", "diff.external", "core.pager", "filter.a.clean", "alias.status"):
+        await git(work, surroundings, "config", key, f"!{planted}" if key.startswith("alias") else planted)
+    (work / ".gitattributes").write_text("* filter=a\n")
+    (work / ".git/hooks/post-index-change").symlink_to(planted)
+    (work / "f").write_text("two\n")
+    for words in (("status", "--short"), ("diff",), ("add", "f"), ("log",)):
+        await git(work, surroundings, *words)
+    assert not (work / "ran").exists()
+
+
+async def test_a_repository_without_a_folder_of_its_own_is_not_taken_for_one(work: Path) -> None:
+    surroundings = {"PATH": os.environ["PATH"], "HOME": str(work)}
+    await git(work, surroundings, "init", "-q", "--bare", "planted")
+    assert (await git(work / "planted", surroundings, "log")).code != 0
+    assert "bare repository" in (await git(work / "planted", surroundings, "status")).error
