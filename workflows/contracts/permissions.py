@@ -112,7 +112,7 @@ class Verdict(Contract):
     by: str
     """mode | rule | finding | proof | protected | classifier | limit | unattended | person | hook | tool."""
     rule: str = ""
-    """The mode, rule or check that decided; of a person the key's fingerprint."""
+    """The mode, rule or check that decided; of a person their name: their answer, kept beside it, is signed."""
     text: str = ""
     """Why, in one sentence."""
     source: str = ""
