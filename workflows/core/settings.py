@@ -23,6 +23,9 @@ WEIGHT = (Source.MANAGED, Source.CLI, Source.COMMAND, Source.LOCAL, Source.PROJE
 _MERGED = frozenset({Kind.RULES, Kind.TEXTS, Kind.HOOKS, Kind.DISABLE})
 """Kinds of which every file's values count."""
 
+_MOST_SHOWN = 400
+"""Characters of what a hook runs."""
+
 _NOT_SHARED_MODES = frozenset({Mode.BYPASS, Mode.AUTO})
 
 
@@ -77,10 +80,16 @@ def _short(value: SettingsValue) -> str:
 
 
 def _runs(handler: JsonValue) -> str:
+    """What a hook or server runs, with its arguments: whoever trusts it shall know where its end is not shown."""
     if not isinstance(handler, dict):
         return ""
     named = (handler.get(name) for name in ("command", "url", "prompt", "tool"))
-    return next((text[:80] for text in named if isinstance(text, str)), "")
+    text = next((text for text in named if isinstance(text, str)), "")
+    args = handler.get("args")
+    words = [text, *(str(word) for word in args)] if isinstance(args, list) else [text]
+    whole = " ".join(words)
+    more = len(whole) - _MOST_SHOWN
+    return whole if more <= 0 else f"{whole[:_MOST_SHOWN]} … and {more} more characters, which only the file shows"
 
 
 def _left_out(value: SettingsValue, why: str, state: ValueState = ValueState.IGNORED) -> SettingsValue:
