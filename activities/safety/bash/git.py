@@ -112,7 +112,7 @@ _SPECS: dict[str, str] = {
     " --bool --int --path",
     "version": "--build-options",
 }
-_FORMS: dict[str, Reader] = {verb: Reader(*form_of(spec), operands="texts") for verb, spec in _SPECS.items()}
+_FORMS: dict[str, Reader] = {verb: Reader(*form_of(f"{spec} =-"), operands="texts") for verb, spec in _SPECS.items()}
 _FIRST = {
     "stash": {"list", "show"},
     "worktree": {"list"},

@@ -29,6 +29,12 @@ class Form:
     """Whether only the first letter of a short option counts, as `-ps` is `-p` to xxd."""
     is_apart: bool = False
     """Whether a value is always the next word: `-Lo 2 f` is `-L 2 -o f` to tree, though `-L2` is known."""
+    is_wary: bool = False
+    """Whether a value apart that looks like an option may be one: `git log --format --output=f` writes `f`."""
+
+    def is_value(self, word: str) -> bool:
+        """Whether the word behind an option is its value for certain."""
+        return not (self.is_wary and word.startswith("-"))
 
 
 @dataclass(slots=True)
@@ -83,7 +89,7 @@ def _long(parsed: Parsed, form: Form, values: list[str], word: str, at: int) -> 
         parsed.options.append((f"--{name}", value))
     elif not sign and name in form.long | form.long_optional:
         parsed.options.append((f"--{name}", ""))
-    elif not sign and name in form.long_valued and at < len(values):
+    elif not sign and name in form.long_valued and at < len(values) and form.is_value(values[at]):
         parsed.options.append((f"--{name}", values[at]))
         return at + 1
     elif not sign and name in form.double and at + 1 < len(values):
@@ -98,7 +104,8 @@ def _cluster(parsed: Parsed, form: Form, values: list[str], word: str, at: int) 
     for place, char in enumerate(word[1:], 1):
         rest = word[place + 1 :]
         if char in form.valued:
-            if (not rest and at >= len(values)) or (form.is_apart and rest and not rest.isdecimal()):
+            is_given = at < len(values) and (form.is_value(values[at]) or char == "e")
+            if (form.is_apart and rest and not rest.isdecimal()) or not (rest or is_given):
                 parsed.unknown = parsed.unknown or f"-{char}"
                 return at
             parsed.options.append((f"-{char}", rest or values[at]))

@@ -182,7 +182,7 @@ def _test(values: list[str]) -> Judged:
             if one in numeric and not all(re.fullmatch(r"-?\d+", side) for side in inside[max(at - 1, 0) : at + 2 : 2]):
                 return "arithmetic evaluates names", []
     files = [after for one, after in pairwise(inside) if re.fullmatch(r"-[a-hkprsuwxLNOGS]|-nt|-ot|-ef", one)]
-    return "", files
+    return "", files + [one for one, after in pairwise(inside) if after in {"-nt", "-ot", "-ef"}]
 
 
 SPECIAL: dict[str, Callable[[list[str]], Judged]] = {

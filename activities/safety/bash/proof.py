@@ -13,7 +13,7 @@ from activities.safety.bash.reading import (
     is_pattern,
     is_quoted,
     path_operands,
-    patterns_of,
+    patterns_in,
     readable,
     unreadable,
 )
@@ -146,9 +146,7 @@ def _known(word: Word) -> bool:
 
 
 def _words(act: Act) -> Refusal | None:
-    loops = act.view.script.loops
-    known = SAFE_VARIABLES | {loop.variable for loop in loops}
-    over_files = {loop.variable for loop in loops if any(is_pattern(one) for one in loop.items)}
+    known = SAFE_VARIABLES | {loop.variable for loop in act.view.script.loops}
     for place, word in enumerate(act.command.words[1:], 1):
         marks = word.expansions
         is_told = act.name == "echo" or (act.name == "printf" and place > 1)
@@ -166,15 +164,17 @@ def _words(act: Act) -> Refusal | None:
         is_open = UNKNOWN in word.value or word.may_split
         if not set(word.variables) <= known or (is_open and not is_output and act.name != "xargs"):
             return Refusal("words", f"{word.source} is only known to the shell")
-        is_text = is_quoted(word) and over_files.isdisjoint(word.variables)
-        if is_pattern(word) and not is_text and not is_output and (bad := _pattern(act, word, place)):
+        patterns = patterns_in(act, word)
+        if patterns and (bad := readable(act, patterns, is_listing=True) or _name_of_file(act, word, place)):
             return bad
     return None
 
 
-def _pattern(act: Act, word: Word, place: int) -> Refusal | None:
+def _name_of_file(act: Act, word: Word, place: int) -> Refusal | None:
     """Why the names of files that the shell puts in place of a word could be more than files to read."""
-    if act.name == "printf" and place == 1:
+    if act.name in _TAKE_SUBSTITUTIONS and (act.name, place) != ("printf", 1):
+        return None
+    if act.name == "printf":
         return Refusal("words", f"a file that {word.source} names would be the format")
     # Whatever `--include=*.py` matches begins with `--include=`.
     if act.name in {"grep", "egrep", "fgrep"} and word.value.startswith(("--include=", "--exclude=")):
@@ -223,13 +223,18 @@ def _program(act: Act) -> Refusal | None:  # noqa: PLR0911 - one case a program
 
 def _read(act: Act, reader: Reader) -> Refusal | None:
     if act.name == "echo":
-        return readable(act, patterns_of(act), is_listing=True)
+        return readable(act, [])
     parsed = parse(act.values, reader.form)
     if parsed.unknown:
         return Refusal("flag", f"{act.name} {parsed.unknown} is not known to read only", parsed.unknown)
     operands = [act.values[one] for one in parsed.operands]
-    if len(operands) > reader.most:
+    words = [act.command.words[one] for one in parsed.operands]
+    if len(operands) > reader.most or (
+        reader.most == 1 and any(is_pattern(one) and not is_quoted(one) for one in words)
+    ):
         return Refusal("flag", f"{act.name} writes to its second file")
+    if reader.operands.removeprefix("!") in {"awk", "jq", "sed"} and words and patterns_in(act, words[0]):
+        return Refusal("words", f"a file that {words[0].source} names would be the program")
     text = programs.judged(act.name, reader, parsed, operands)
     if text:
         return Refusal("secret" if "secret" in text else "flag", text)
@@ -244,8 +249,6 @@ def _read(act: Act, reader: Reader) -> Refusal | None:
             and all(is_inside(path, act.view.setting) for path in inside)
         )
         return None if ok and not _GLOB.search(operands[0]) else Refusal("path", "it leaves the workspace")
-    if act.name == "printf":
-        paths += patterns_of(act)
     is_deep = parsed.has(*reader.recursive) or "always" in reader.recursive
     if is_deep and (far := next((one for one in paths if not is_near(act, one)), "")):
         return Refusal("path", f"{far} may hold secrets somewhere below it")

@@ -24,7 +24,7 @@ class Reader:
 
 def form_of(spec: str) -> tuple[Form, frozenset[str]]:
     """`-abc` short, `-n:` with value, `-n?` glued, `--x`, `--x=`, `--x?`, `--x==` two values, `-N` numbers, `!` stops,
-    `<` file, `1st` lone letters, `~` values apart.
+    `<` file, `1st` lone letters, `~` values apart, `=-` wary.
     """
     short, valued, optional, paths = set[str](), set[str](), set[str](), set[str]()
     long, long_valued, long_optional, marks = set[str](), set[str](), set[str](), set[str]()
@@ -33,7 +33,7 @@ def form_of(spec: str) -> tuple[Form, frozenset[str]]:
         name = item.rstrip("<")
         if item.endswith("<"):
             paths.add(name.rstrip(":=?"))
-        if name in {"-N", "+N", "!", "1st", "~"}:
+        if name in {"-N", "+N", "!", "1st", "~", "=-"}:
             marks.add(name)
         elif name.endswith("=="):
             double.add(name[2:-2])
@@ -47,7 +47,7 @@ def form_of(spec: str) -> tuple[Form, frozenset[str]]:
     form = Form(
         frozenset(short), frozenset(valued), frozenset(optional), frozenset(long), frozenset(long_valued),
         frozenset(long_optional), "-N" in marks, "+N" in marks, "!" in marks, frozenset(double),
-        "1st" in marks, "~" in marks,
+        "1st" in marks, "~" in marks, "=-" in marks,
     )  # fmt: skip
     return form, frozenset(paths)
 

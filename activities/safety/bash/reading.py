@@ -30,15 +30,12 @@ def is_near(act: Act, value: str) -> bool:
     return value == "-" or all(is_inside(path, act.view.setting) or _WHOLE.match(path) for path in act.faces(value))
 
 
-def patterns_of(act: Act) -> list[str]:
-    """Its patterns: to print them is to list a folder."""
-    return [value for word in act.command.words[1:] if is_pattern(word) for value in _patterns(act, word)]
-
-
-def _patterns(act: Act, word: Word) -> list[str]:
-    """Of a quoted word, which is no pattern itself: those of the loops that give it names."""
+def patterns_in(act: Act, word: Word) -> list[str]:
+    """The patterns whose files a word names; in a quoted one, which is none itself, those of its loops."""
+    if act.name == "[[":  # It compares with patterns, and looks for no files.
+        return []
     if not is_quoted(word):
-        return [word.value]
+        return [word.value] if is_pattern(word) else []
     loops = [loop for loop in act.view.script.loops if loop.variable in word.variables]
     return [item.value for loop in loops for item in loop.items if is_pattern(item)]
 
