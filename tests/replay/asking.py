@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tests.fakes.command_line import bash as call
 from tests.fakes.rig import Rig, Talk, Told, played
+from workflows.contracts.ids import task_workflow
 from workflows.contracts.permissions import Chosen, Mode
 from workflows.contracts.session import Snapshot
 from workflows.contracts.settings import Thresholds
@@ -58,6 +59,21 @@ async def _background(rig: Rig, box: Path) -> Talk:
         return talk
 
 
+async def _stopped_task(rig: Rig, box: Path) -> Talk:
+    """A command outlasts its call, and a person ends the task that it became."""
+    long = {"tool": "Bash", "input": {"command": "echo on; sleep 300", "timeout": 500}}
+    async with played({"replies": [{"content": [long]}, "It goes on.", "It is over."]}) as model:
+        talk = await rig.start(model, cwd=box, once=False)
+        resting = await talk.when(lambda snapshot: snapshot.phase == "idle" and bool(snapshot.state.tasks), 60)
+        (task,) = resting.state.tasks
+        child = rig.client.get_workflow_handle(task_workflow(talk.session, task.id))
+        await child.cancel(reason="me@here with perdure tasks")
+        await talk.when(lambda snapshot: snapshot.state.turns == 2 and snapshot.phase == "idle", 60)
+        await talk.close("enough")
+        await talk.result()
+        return talk
+
+
 async def _monitor(rig: Rig, box: Path) -> Talk:
     """Lines come while the session rolls over."""
     watch = {"tool": "Monitor", "input": {"command": "echo a; sleep 15; echo b; sleep 300", "description": "letters"}}
@@ -100,6 +116,7 @@ ASKING: dict[str, Callable[[Rig, Path], Awaitable[Talk]]] = {
     "plan": _plan,
     "background": _background,
     "monitor": _monitor,
+    "stopped-task": _stopped_task,
     "hosts": _hosts,
 }
 """Each by the name of its histories."""

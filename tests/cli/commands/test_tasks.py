@@ -4,6 +4,7 @@ import pytest
 
 from tests.fakes.command_line import Cli
 from tests.fakes.waiting import eventually
+from worker.engine_state import read_state
 
 pytestmark = [pytest.mark.journey, pytest.mark.timeout(180)]
 
@@ -47,6 +48,16 @@ def test_the_output_of_a_task_is_followed_to_its_end(cli: Cli) -> None:
     (cli.folder / "go").touch()
     assert following.communicate(timeout=60)[0] == "two\nthree"
     assert following.returncode == 0
+
+
+def test_a_task_is_ended_through_temporals_own_client_too(cli: Cli) -> None:
+    task = started(cli, "remote", "sleep 300")
+    state = read_state(cli.home)
+    assert state is not None
+    cli.more["TEMPORAL_ADDRESS"] = state.address
+    stopped = cli("tasks", "remote", task, "--stop")
+    assert (stopped.returncode, f"Task {task} of session remote has ended" in stopped.stdout) == (0, True)
+    assert cli("tasks", "remote", task, "--stop").returncode == 2
 
 
 def test_an_agents_command_ends_no_task_by_the_command_line(cli: Cli) -> None:
