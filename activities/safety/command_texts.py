@@ -32,6 +32,23 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=.*", re.DOTALL)
 _LINE_ENDS = re.compile(rb"\r\n?")
 
 
+MOST_SUMMED_UP = 160
+"""Characters of a command that a question shows in its own line."""
+
+
+def summed_up(command: str) -> str:
+    """A command in one line, for a list."""
+    return " ".join(command.split())[:200]
+
+
+def shown_whole(call: Call, command: str) -> str:
+    """What a person must see before they allow it, secrets masked; empty where one line shows all of it as it is."""
+    command = command.strip()
+    if len(command) <= MOST_SUMMED_UP and command == summed_up(command):
+        return ""
+    return call.world.masker(call.session).text(command)
+
+
 async def outcome_of(
     call: Call, command: str, spec: CommandSpec, end: CommandEnd, notes: Sequence[str] = ()
 ) -> ToolOutcome:

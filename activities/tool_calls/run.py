@@ -33,6 +33,8 @@ from workflows.core.suggestions import is_short
 
 log = logging.getLogger(__name__)
 
+_SUMMARY = 160
+"""Characters of a question's one line."""
 _CONTENT_TOLD = 16 * 1024
 """Bytes of a plan or of questions that watchers are told; the whole is an object of the store."""
 
@@ -173,7 +175,7 @@ async def _ask(told: Told, hooks: CallHooks, given: ToolInput, verdict: Verdict)
     approval = Approval(
         id=call_id(request.exchange, request.place),
         tool=tool.name,
-        summary=told.summary(tool, given)[:160],
+        summary=_shortened(told.summary(tool, given)),
         digest=at.bound,
         found=found_digest,
         asked_at=request.at,
@@ -188,13 +190,25 @@ async def _ask(told: Told, hooks: CallHooks, given: ToolInput, verdict: Verdict)
             approval=approval.id,
             summary=approval.summary,
             reason=approval.reason,
-            content=content.encode()[:_CONTENT_TOLD].decode("utf-8", "ignore"),
+            content=_beginning(content),
             choices=approval.choices,
             suggestions=rules if is_short(rules) else (),
         )
     )
     await hooks.notify(given)
     return ToolDone(status=CallStatus.NEEDS_APPROVAL, approval=approval, cost=told.cost)
+
+
+def _shortened(summary: str) -> str:
+    return summary if len(summary) <= _SUMMARY else f"{summary[: _SUMMARY - 1]}…"
+
+
+def _beginning(content: str) -> str:
+    """As much of it as an event carries; where that is not all, it says so."""
+    data = content.encode()
+    if len(data) <= _CONTENT_TOLD:
+        return content
+    return f"{data[:_CONTENT_TOLD].decode('utf-8', 'ignore')}\n[… {len(data)} bytes; perdure approvals shows all of it]"
 
 
 async def _run_once(told: Told, hooks: CallHooks, given: ToolInput) -> Ended:

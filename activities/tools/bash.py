@@ -10,7 +10,7 @@ from pydantic import Field
 from activities.processes.attach import end_command, ended, is_running, run_for
 from activities.processes.command import CommandEnd, CommandProgress, CommandSpec, shell
 from activities.processes.output import read_tail
-from activities.safety.command_texts import KEPT, outcome_of
+from activities.safety.command_texts import KEPT, outcome_of, shown_whole, summed_up
 from activities.safety.environment import command_environment
 from activities.safety.paths import is_inside
 from activities.safety.sandbox.hold import Hold, ground_of, hold, openable_hosts, outside_findings
@@ -67,7 +67,10 @@ class Bash(Tool[Input]):
     timeout = LONGEST // 1000
 
     def summary(self, given: Input) -> str:
-        return " ".join(given.command.split())[:200]
+        return summed_up(given.command)
+
+    async def content(self, call: Call, given: Input) -> str:
+        return await asyncio.to_thread(shown_whole, call, given.command)
 
     def findings(self, call: Call, given: Input) -> tuple[Finding, ...]:
         return _outside(call, given)

@@ -1,9 +1,11 @@
 """Monitor: hear of each line that a command prints, while you go on with something else."""
 
+import asyncio
+
 from pydantic import Field
 
 from activities.processes.command import CommandSpec, shell
-from activities.safety.command_texts import KEPT
+from activities.safety.command_texts import KEPT, shown_whole, summed_up
 from activities.safety.environment import command_environment
 from activities.tasks.start import Begun, start_task
 from activities.tool import Call, Tool, ToolInput
@@ -37,7 +39,10 @@ class Monitor(Tool[Input]):
     timeout = 120
 
     def summary(self, given: Input) -> str:
-        return " ".join(given.command.split())[:200]
+        return summed_up(given.command)
+
+    async def content(self, call: Call, given: Input) -> str:
+        return await asyncio.to_thread(shown_whole, call, given.command)
 
     async def run(self, call: Call, given: Input) -> ToolOutcome:
         if not call.cwd.is_dir():

@@ -160,7 +160,8 @@ async def _told_aside(attended: Attended, events: AsyncIterator[Event]) -> Async
     async for event in events:
         match event:
             case ApprovalAsked():
-                say(f"Session {attended.session} asks: {event.tool} {event.summary}. "
+                whole = " perdure approvals shows all of it." if event.content else ""
+                say(f"Session {attended.session} asks: {event.tool} {event.summary}.{whole} "
                     f"Answer: perdure approve {attended.session} {event.approval}, or deny.")  # fmt: skip
             case Notice(what="engine"):
                 say(one_line(event.text))

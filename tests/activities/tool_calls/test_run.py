@@ -303,3 +303,44 @@ async def test_git_that_only_reads_runs_without_the_programs_of_a_repository(sta
     config.write_text(f"{config.read_text()}[core]\n\tfsmonitor = ./x\n")
     done = await run_tool(stage.world, stage.request(mode=Mode.DEFAULT, exchange=3))
     assert done.status == CallStatus.NEEDS_APPROVAL
+
+
+LONG = "echo " + "word " * 60 + "; ./last"
+
+
+@pytest.mark.parametrize(
+    ("command", "whole"),
+    [
+        ("make all", ""),
+        ("echo hi # all is well\n./last", "echo hi # all is well\n./last"),
+        ("echo  'two  blanks'; make", "echo  'two  blanks'; make"),
+        (LONG, LONG),
+    ],
+    ids=["short", "comment", "blanks", "long"],
+)
+@pytest.mark.parametrize("tool", ["Bash", "Monitor"])
+async def test_a_question_shows_a_command_whole_where_one_line_does_not(
+    stage: Stage, tool: str, command: str, whole: str
+) -> None:
+    more = {"description": "a look"} if tool == "Monitor" else {}
+    await stage.reply(use(tool, command=command, **more))
+    asked = (await run_tool(stage.world, stage.request(mode=Mode.DEFAULT))).approval
+    assert asked is not None
+    shown = (await stage.world.store.get(asked.content)).decode() if asked.content else ""
+    assert shown == whole
+    (event,) = [one for one in stage.told() if one["kind"] == "approval_asked"]
+    assert event.get("content", "") == whole
+    assert asked.summary.endswith("…") == (len(command) > 160)
+
+
+async def test_a_command_that_is_shown_whole_shows_no_secret(stage: Stage) -> None:
+    key = "AKIA" + "Q3EGRIT5TZ2K7XYZ"
+    await stage.reply(use("Bash", command=f"echo one\nAWS_ACCESS_KEY_ID={key} make"))
+    asked = (await run_tool(stage.world, stage.request(mode=Mode.DEFAULT))).approval
+    assert asked is not None
+    shown = (await stage.world.store.get(asked.content)).decode()
+    assert (key in shown, shown.startswith("echo one\nAWS_ACCESS_KEY_ID=["), shown.endswith("] make")) == (
+        False,
+        True,
+        True,
+    )

@@ -31,6 +31,18 @@ def test_an_approved_call_runs_and_the_inbox_is_empty_again(cli: Cli) -> None:
     assert "yes" not in cli("approvals").stdout
 
 
+def test_the_inbox_shows_every_line_of_a_command_and_what_it_was_counts_for_the_answer(cli: Cli) -> None:
+    model = cli.scenario(replies=[bash("touch made # all is well\ntouch second"), "Done."])
+    cli.detached(model, "--unattended", "wait", "--session-id", "lines", "go")
+    cli.await_question("lines")
+    shown = cli("approvals").stdout
+    assert "    | touch made # all is well\n    | touch second\n" in shown
+    assert cli("approve", "lines").returncode == 0
+    cli.await_state("lines", "idle")
+    assert (cli.folder / "second").exists()
+    assert cli("audit", "lines", "--verify").returncode == 0
+
+
 def test_a_denied_call_does_not_run_and_the_model_is_told_why(cli: Cli) -> None:
     number = asking(cli, "no")
     assert cli("deny", "no", number, "--text", "not today").returncode == 0
