@@ -11,7 +11,15 @@ Skip = Callable[[str, int], int]
 """The place behind the quoted or expanded piece that begins here."""
 
 _TELLING = re.compile(r"""[{},'"\\$`<>]""")
+_OPENED = re.compile(r"""'[^']*'|"(?:[^"\\]|\\.)*"|\\.|\{""", re.DOTALL)
 _RANGE = re.compile(r"(-?\d+|[A-Za-z])\.\.(-?\d+|[A-Za-z])(?:\.\.(-?\d+))?", re.ASCII)
+
+
+def holds_brace(source: str) -> bool:
+    """Whether a brace stands outside of quotes; it says yes where only the expansions in it could tell."""
+    if "{" not in source or "$" in source or "`" in source:
+        return "{" in source
+    return any(found[0] == "{" for found in _OPENED.finditer(source))
 
 
 def fields(text: str, separators: str) -> list[str]:

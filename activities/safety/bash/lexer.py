@@ -26,7 +26,8 @@ _BEFORE_FD = frozenset("0123456789{")
 _FLAT = re.compile(r"[A-Za-z0-9_./:@%+,*? \t-]*+\)", re.ASCII)
 """Plain words up to a closing parenthesis."""
 _LINES = re.compile(r"\n(?:[ \t]*\n)*")
-_BARE_WORDS = re.compile(r"(?:[ \t]+[A-Za-z0-9_./:@%+,*?-]++(?=[ \t\n;|&)]|\Z))+", re.ASCII)
+_BARE_WORDS = re.compile(r"""(?:[ \t]+[^ \t\n'"\\$`|&;()<>#][^ \t\n'"\\$`|&;()<>]*+(?=[ \t\n;|&)]|\Z))+""")
+"""Words that hold nothing which a shell's tokeniser looks into."""
 _BARE_WORD = re.compile(r"[^ \t]+")
 
 
@@ -259,7 +260,7 @@ class Lexer(Scanner):
         inner = Lexer(self.text, at, level=self.level + 1, sums=self.sums, most=self.most - self.count)
         end = inner.read(until_parenthesis=True)
         self.sums = inner.sums
-        self.nested_tokens += inner.count
+        self.nested_tokens += inner.count + 2
         self.heredocs.extend(inner.heredocs)
         if inner.problem:
             self.fails(inner.problem)

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from activities.safety.bash.braces import MOST, MOST_BRACES, expand, fields
+from activities.safety.bash.braces import MOST, MOST_BRACES, expand, fields, holds_brace
 from activities.safety.bash.escapes import unescape
 from activities.safety.bash.lexer import Lexer
 from activities.safety.bash.sums import evaluated
@@ -13,23 +13,32 @@ from activities.safety.bash.trims import changed
 from activities.safety.bash.work import PIECE, WORD, Work
 from workflows.contracts.commands import UNKNOWN, Word
 
+SET = "\ue001"
+"""Behind an unknown part that is not empty."""
 Run = Callable[[str, str], tuple[str | None, bool]]
 """Notes a command that a word runs (its text, its kind); its output where that is constant, and whether it is a text
 that stands there as it is: a quoted heredoc."""
 
 BARE = re.compile(r"[A-Za-z0-9_./:=@%+,^-]+", re.ASCII)
+_PATTERN = re.compile(r"[A-Za-z0-9_./:=@%+,^*?\[\]-]+", re.ASCII)
 _SPECIAL = re.compile(r"""['"\\$`*?\[~<>]""")
+_HOME = re.compile(r"~([A-Za-z_][\w.-]*|[+-])?(?=/|$)", re.ASCII)
 _NAMED = re.compile(r"([A-Za-z_]\w*|[0-9]+|[@*#?$!-])(.*)", re.ASCII | re.DOTALL)
 
 
+_GLOB = frozenset({"glob"})
 _ACTIVE = re.compile(r"[\\$`]")
 _MOST_MADE, _DEEPEST, _REMEMBERED = 256, 24, 100
 
 
 @functools.lru_cache(maxsize=4096)
 def _bare(source: str) -> Word | None:
-    """The word of a source that is what it says."""
-    return Word(source, source) if BARE.fullmatch(source) else None
+    """The word of a source that is what it says, but for names of files in its place."""
+    if BARE.fullmatch(source):
+        return Word(source, source)
+    if _PATTERN.fullmatch(source) and any(sign in source for sign in "*?["):
+        return Word(source, source, is_plain=False, has_glob=True, expansions=_GLOB)
+    return None
 
 
 @dataclass(slots=True)
@@ -47,9 +56,15 @@ class Decoder:
     def decode(self, source: str) -> list[Word]:
         """The words that a source becomes: one, several by braces and splitting, or none."""
         self.work.spend(WORD)
-        if len(source) < _REMEMBERED and (bare := _bare(source)) is not None:
+        bare = _bare(source) if len(source) < _REMEMBERED else None
+        if bare is not None and not bare.has_glob:
             return [bare]
-        self.work.spend(WORD + (source.count("{") * len(source) >> 4))
+        self.work.spend(WORD)
+        if bare is not None:
+            return [bare]
+        if not holds_brace(source):
+            return self._one(source, source)
+        self.work.spend(source.count("{") * len(source) >> 3)
         sources = expand(source, self._skip) if self.made < _MOST_MADE else [source]
         self.made += len(sources) - 1
         self.is_cut = self.is_cut or len(sources) >= MOST or self.made >= _MOST_MADE or source.count("{") > MOST_BRACES
@@ -159,7 +174,7 @@ class _Pieces:
         self.value.append(text)
 
     def _tilde(self, text: str) -> int:
-        found = re.match(r"~([A-Za-z_][\w.-]*|[+-])?(?=/|$)", text, re.ASCII)
+        found = _HOME.match(text)
         if not found:
             return 0
         self.marks.add("tilde")
@@ -202,7 +217,7 @@ class _Pieces:
             self._command(inner, is_quoted=is_quoted)
             return end
         end = lexer.dollar_end(at, is_quoted=is_quoted)
-        self.decoder.work.spend((end - at) >> 3)
+        self.decoder.work.spend((end - at) >> 1)
         body = text[at:end]
         if body == "$":
             self.value.append("$")
@@ -240,10 +255,7 @@ class _Pieces:
         self.value.append(UNKNOWN)
 
     def _command(self, inner: str, *, is_quoted: bool) -> None:
-        if not inner.strip():
-            self.marks.add("command")
-            return
-        output, is_text = self.decoder.run(inner, "substitution")
+        output, is_text = self.decoder.run(inner, "substitution") if inner.strip() else ("", False)
         self.marks.add("text" if is_text else "command")
         if output is None:
             self._unknown(is_quoted=is_quoted)
@@ -310,6 +322,11 @@ class _Pieces:
         value = self.decoder.known.get(name)
         if found := re.match(r":?([-=+?])", rest):
             default = self.decoder.text(rest[found.end() :])
+            if found[1] == "?" and not value:
+                # The shell ends here where it is unset: what follows sees it set.
+                self._unknown(is_quoted=is_quoted)
+                self.value.append(SET)
+                return
             uses_default = (found[1] == "+") if value else (found[1] != "+")
             chosen = default.value if uses_default else (value or "")
             self._known(chosen, is_quoted=is_quoted)

@@ -76,6 +76,7 @@ def test_what_denies_a_text_is_told_beside_that_it_is_too_much() -> None:
         "cat > notes.md <<'EOF'\n" + "A line of text, with words and (signs).\n" * 240 + "EOF\n",
         "python - <<'EOF'\n" + "print('a', [1, 2], {'b': 3})\n" * 340 + "EOF\n",
         "bash -c '" + "echo a b c >> out.txt; " * 40 + "'",
+        "echo '" + '{"id": 1, "tags": ["a", "b"], "at": {"x": 1}}, ' * 200 + "' > things.json",
     ],
 )
 def test_a_long_text_of_an_ordinary_kind_is_not_too_much(text: str) -> None:
