@@ -43,8 +43,8 @@ class TaskHere:
 
 def tasks_here(home: Home, session: str) -> list[TaskHere]:
     """The tasks of a session, oldest first; none when it ran elsewhere, or so long ago that nothing is kept."""
-    calls = Journal(home.journal).calls(session)
-    found = [_task(session, record, task) for record in calls if (task := read_record(record)) is not None]
+    calls, masker = Journal(home.journal).calls(session), Maskers(home, os.environ).of(session)
+    found = [_task(session, masker, record, task) for record in calls if (task := read_record(record)) is not None]
     return sorted(found, key=lambda task: task.started)
 
 
@@ -84,14 +84,14 @@ def _followed(masker: Masker, record: CallRecord, offset: int) -> Iterator[str]:
             time.sleep(LOOK_S)
 
 
-def _task(session: str, record: CallRecord, task: TaskRecord) -> TaskHere:
+def _task(session: str, masker: Masker, record: CallRecord, task: TaskRecord) -> TaskHere:
     end, at = ended(record.folder), claim.facts_of(str(record.folder)).get("at")
     runs = end is None and is_running(record.folder)
     return TaskHere(
         session=session,
         id=task.id,
         title=task.title,
-        command=task.command,
+        command=masker.text(task.command),
         is_running=runs,
         state=how(end) if end else "running" if runs else "nobody knows how it ended",
         started=stamp(datetime.fromtimestamp(at, UTC)) if isinstance(at, float) else task.at,

@@ -27,8 +27,8 @@ STOP_LIMIT_S = 10.0
 
 
 def tasks(
-    session: Annotated[str, typer.Argument(metavar="[ID]", help="Only this session's, also those that ended.")] = "",
-    task: Annotated[str, typer.Argument(metavar="[TASK]", help="Show the newest output of this one.")] = "",
+    session: Annotated[str, typer.Argument(metavar="ID", help="Only this session's, also those that ended.")] = "",
+    task: Annotated[str, typer.Argument(metavar="TASK", help="Show the newest output of this one.")] = "",
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on showing it until the task ends.")] = False,
     stop: Annotated[bool, typer.Option("--stop", help="End the task and all that it started.")] = False,
     as_json: AsJson = False,
