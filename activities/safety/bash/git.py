@@ -1,6 +1,7 @@
 """Which git commands only read: verb by verb, flag by flag."""
 
 import re
+from collections.abc import Iterator
 
 from activities.safety.bash.options import Parsed, parse
 from activities.safety.bash.reader import Reader, form_of
@@ -133,6 +134,30 @@ def read(values: list[str]) -> tuple[list[str], Parsed | None]:
     rest = values[at:]
     reader = _FORMS.get(rest[0]) if rest else None
     return rest, None if reader is None else parse(rest, reader.form)
+
+
+_MAGIC = re.compile(r":(?:\([^)]*\)|/|\d:)?")
+_EVERYTHING = re.compile(r"(?:.*/)?[*?.]*")
+_LISTING = {
+    *("ls-files", "ls-tree", "status", "check-ignore", "branch", "tag", "for-each-ref", "config", "remote", "describe"),
+}
+
+
+def shown(values: list[str]) -> Iterator[str]:
+    """Names and patterns of the files that a git command shows: `:(icase).ENV`, `a/b:.env`, `-L :f:.env`, `'*.pem'`."""
+    rest, parsed = read(values)
+    if parsed is None or rest[0] in _LISTING:
+        return
+    operands = [rest[one] for one in parsed.operands]
+    if rest[0] == "grep" and not parsed.has("-e"):
+        operands = operands[1:]
+    for one in [*operands, *(value for name, value in parsed.options if name == "-L")]:
+        if one.startswith((":!", ":^", ":(exclude")) or _EVERYTHING.fullmatch(one):
+            continue
+        name = _MAGIC.sub("", one, count=1) if one.startswith(":") else one
+        name = name.rpartition(":")[2]
+        yield name
+        yield name.lstrip("*")
 
 
 def judged(values: list[str]) -> tuple[str, list[str]]:

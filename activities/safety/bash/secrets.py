@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
+from activities.safety.bash import git
 from activities.safety.bash.caseless import Caseless
 from activities.safety.bash.names import INTERPRETERS, NETWORK, is_shell, named
 from activities.safety.bash.paths import is_secret
@@ -139,6 +140,10 @@ def _secret_of(act: Act, *, for_egress: bool = False) -> str:
     for value, faces in act.named:
         if value not in skipped and any(is_secret(path, by_pattern=by_pattern) for path in faces):
             return value
+    if act.name == "git":
+        for name in git.shown(act.values):
+            if any(is_secret(path) for path in act.faces(name)):
+                return name
     if act.name in NETWORK or is_shell(act.name) or act.name in INTERPRETERS:
         return next(
             (found for one in dict.fromkeys(act.arguments) if (found := _mentioned(one)) and one not in skipped),
@@ -194,6 +199,8 @@ def data_of(act: Act) -> set[str]:
         found += [one.partition("=")[2] for one in values if one.partition("=")[0] in flags]
         if name in _TEXT_FIRST and not any(_READS_TEXT.fullmatch(one) for one in values[1:]):
             found += act.operands[:1]
+        if name == "git" and act.operands[:1] == ["grep"] and not any(_READS_TEXT.fullmatch(one) for one in values):
+            found += act.operands[1:2]
     return {one for one in found if values.count(one) < 2}
 
 
