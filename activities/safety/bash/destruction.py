@@ -90,7 +90,7 @@ def _overwritten(act: Act, flags: str) -> str:
         return next((one for one in act.operands[-1:] if act.path(one) in {"/", "/etc", "/usr", "/bin", "/lib"}), "")
     if act.name in CONTAINERS and any(one in _REMOVERS for one in act.operands):
         mounted = [one.partition(":")[0] for one in act.operands if ":" in one]
-        return next((one for one in mounted if one and _is_critical(act, one)), "")
+        return next((one for one in mounted if one and not is_unknown(one) and _is_critical(act, one)), "")
     return ""
 
 
@@ -221,6 +221,7 @@ _LOOKS = re.compile(
     r"-l|--list|-p|print|--print|list|info|status|--help|-h|--version|-V|luksDump|--detail|--examine|-I|-i|show|id-ctrl"
     r"|smart-log|get|-n|scrub|subvolume|ls|isLuks"
 )
+_IMAGE = re.compile(r"[^:]+\.(?:img|iso|raw|bin|qcow2?|dmg|vhdx?|vdi|fs|ext[234]|fat|disk|loop)", re.IGNORECASE)
 _ALWAYS = re.compile(
     r"mkfs(\..+)?|mke2fs|mkswap|wipefs|newfs.*|mkntfs|mkdosfs|blkdiscard|sg_format|flash_erase|nwipe|diskpart"
 )
@@ -235,7 +236,8 @@ def device_write(view: View) -> Iterator[Reason]:
             looks = changes not in act.arguments and any(_LOOKS.fullmatch(one) for one in act.arguments)
             devices = [one for one, faces in act.named if any(path.startswith("/dev/") for path in faces)]
             named = next(iter(devices), "") or next((one for one in act.operands if re.match(r"r?disk\d", one)), "")
-            if not looks and (named or act.operands):
+            is_image = any(_IMAGE.fullmatch(one) for one in act.operands) and not named
+            if not looks and not is_image and (named or act.operands):
                 hit = named or act.name
             elif _ALWAYS.fullmatch(act.name) and named:
                 hit = named

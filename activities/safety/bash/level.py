@@ -96,6 +96,8 @@ class Level:
             indexes = self.builder.inner(text, where)
             self.builder.known = known
             inside = [self.builder.commands[one] for one in indexes]
+            if [one.argv for one in inside] == [("pwd",)]:
+                return self.builder.known.get("PWD"), False
             output = output_of(inside) if is_line(self.builder, indexes) else None
             is_text = output is not None and [one.argv for one in inside] == [("cat",)] and UNKNOWN not in output
             return output, is_text

@@ -17,7 +17,7 @@ _READABLE_PROC = re.compile(r"/proc/(?:cpuinfo|meminfo|version|loadavg|uptime|mo
 _SECRET_NAME = re.compile(
     r"\.env(?:[^/]*)|[^/]*\.(?:pem|key|p12|pfx|jks|keystore|ppk|kdbx|kdb|ovpn)|id_[^/]*|[._]netrc|\.npmrc|\.pypirc"
     r"|\.pgpass|\.my\.cnf|\.git-credentials|\.htpasswd|\.vault-token|\.dockercfg|\.s3cfg|\.boto|\.terraformrc"
-    r"|\.ssh|\.gnupg|\.aws|\.kube|\.docker|\.azure|\.password-store|\.credentials(?:\.json)?|\.?[a-z]*_history"
+    r"|\.ssh|\.gnupg|\.aws|\.kube|\.docker|\.azure|\.password-store|\.?credentials(?:\.(?:json|ya?ml|toml|ini|db))?|\.?[a-z]*_history"
     r"|\.history|\.lesshst|\.viminfo|\.mylogin\.cnf|\.rediscli_history|\.secrets?|\.netrc\.gpg|credentials\.json",
 )
 _SECRET_PATH = re.compile(

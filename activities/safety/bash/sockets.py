@@ -35,7 +35,7 @@ _DECODES = Caseless(
 )
 _RUNS = re.compile(
     r"\bexec|\beval|system|popen|subprocess|spawn|compile\(|Function\(|instance_eval|\brun\(|__import__|assert\("
-    r"|create_function|\bload(?:string)?\(|\biex\b|Invoke-Expression|\bsh\b|`|runpy",
+    r"|create_function|(?<![.\w])load(?:string)?\(|\biex\b|Invoke-Expression|\bsh\b|`|runpy",
 )
 _DATABASES = frozenset(
     {"psql", "mysql", "sqlite3", "crontab", "m4", "make", "gmake", "awk", "gawk", "mawk", "nawk", "gdb"}

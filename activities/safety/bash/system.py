@@ -24,7 +24,7 @@ _GUARDS = re.compile(
     r"|falcon-sensor|wazuh.*|sshguard|snort|suricata|perdure.*|temporal.*)(?:\.service)?"
 )
 _HARDENING = re.compile(
-    r"/proc/sysrq-trigger|/proc/sys/.*|/sys/fs/selinux/.*|/sys/kernel/(?:security|debug|mm|uevent).*|/sys/power/.*"
+    r"/proc/sysrq-trigger|/proc/sys/(?:kernel|fs|user|dev|abi|net)/.*|/proc/sys/vm/(?:mmap_min|overcommit|panic|unpriv).*|/sys/fs/selinux/.*|/sys/kernel/(?:security|debug|mm|uevent).*|/sys/power/.*"
     r"|/etc/sysctl.*|/etc/selinux/.*|/etc/apparmor.*|/sys/class/power.*|/etc/modprobe\.d/.*|/sys/firmware/.*"
     r"|/proc/\d+/mem"
     r"|/sys/module/.*|/proc/self/mem"
