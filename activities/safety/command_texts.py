@@ -15,8 +15,8 @@ from workflows.contracts.errors import FailureKind, StepFailure, UserError
 from workflows.contracts.messages import Text, clean
 from workflows.contracts.tools import CallStatus, Effect, ToolOutcome
 
-SHOWN_OK, SHOWN_FAILED = 30_000, 10_000
-"""Bytes of output that the model is shown (spec 05 §2)."""
+SHOWN_FAILED = 10_000
+"""Bytes of a failure's output that the model is shown (spec 05 §2)."""
 
 KEPT = 32 * 1024 * 1024
 """Bytes kept of an output's beginning; they are in the worker's memory twice while they are stored."""
@@ -54,7 +54,8 @@ async def outcome_of(
 ) -> ToolOutcome:
     """Output, ending and effects of a command that ended; `notes` are lines about how it was run."""
     failed = is_failure(command, end)
-    limit = SHOWN_FAILED if failed else SHOWN_OK
+    shown_well = call.settings.bash_shown
+    limit = min(SHOWN_FAILED, shown_well) if failed else shown_well
     folder = call.record.folder
     masker = call.world.masker(call.session)
     data = await asyncio.to_thread(lambda: masker.data(_whole(folder, end)))

@@ -63,7 +63,8 @@ class Bash(Tool[Input]):
     input = Input
     repeat = Repeat.ONCE
     attaches = True
-    result_limit = 30_000
+    result_limit = 160_000
+    """Of what a hook puts in its place: an output is cut where it is read."""
     timeout = LONGEST // 1000
 
     def summary(self, given: Input) -> str:

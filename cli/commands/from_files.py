@@ -26,7 +26,9 @@ MOST_NAMED = 3
 """Things that one line names; `perdure settings` shows all."""
 
 WAIT, LONGEST_WAIT = "BASH_DEFAULT_TIMEOUT_MS", 600
-"""The variable by which people set it already, and the most seconds that it can ask for."""
+"""The variable that says how long a call waits for its command, and the most seconds that it can ask for."""
+SHOWN, LEAST_SHOWN, MOST_SHOWN = "BASH_MAX_OUTPUT_LENGTH", 1_000, 150_000
+"""The variable that says how much of an output is shown, and its limits."""
 
 _STRONG = frozenset({Mode.ACCEPT_EDITS, Mode.AUTO, Mode.BYPASS})
 
@@ -110,7 +112,7 @@ def with_files(
             "sandbox": _opening(_sandbox(loaded, choices), chosen.added_folders),
             "web": _web(loaded.settings.web),
             "language_servers": loaded.settings.language_servers,
-            "bash_timeout": _wait({**environment, **loaded.settings.env}) or chosen.bash_timeout,
+            **_bash({**environment, **loaded.settings.env}),
         }
     )
 
@@ -150,13 +152,22 @@ def _web(keys: WebKeys) -> WebSettings:
     )
 
 
-def _wait(environment: Mapping[str, str]) -> int:
-    """Seconds that a call waits for a command when the model names none; 0 where nobody says."""
-    named = environment.get(WAIT, "").strip()
-    if named and not (named.isascii() and named.isdecimal() and int(named)):
-        say(f"Settings: {WAIT} is {one_line(named)[:40]!r}, no number of milliseconds; it has no effect.")
-        return 0
-    return max(1, min(int(named) // 1000, LONGEST_WAIT)) if named else 0
+def _bash(environment: Mapping[str, str]) -> dict[str, int]:
+    """What variables that people have set already say of commands."""
+    wait, shown = _number(environment, WAIT), _number(environment, SHOWN)
+    return {
+        **({"bash_timeout": max(1, min(wait // 1000, LONGEST_WAIT))} if wait else {}),
+        **({"bash_shown": max(LEAST_SHOWN, min(shown, MOST_SHOWN))} if shown else {}),
+    }
+
+
+def _number(environment: Mapping[str, str], name: str) -> int:
+    """A whole number above 0; 0 where nobody says one."""
+    said = environment.get(name, "").strip()
+    if not said or (said.isascii() and said.isdecimal() and int(said)):
+        return int(said or 0)
+    say(f"Settings: {name} is {one_line(said)[:40]!r}, no whole number above 0; it has no effect.")
+    return 0
 
 
 def _said(loaded: LoadedSettings, key: str) -> SettingsValue | None:

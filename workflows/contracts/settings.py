@@ -71,6 +71,8 @@ class SessionSettings(Contract):
     """Longest silence of a streaming reply (design §4)."""
     bash_timeout: int = 120
     """Seconds a command may run when the model names none (spec 05 §2)."""
+    bash_shown: int = 30_000
+    """Bytes of a command's output that the model is shown (spec 05 §2)."""
     bash_silence: int = 0
     """Seconds without output after which a command is ended; 0 for no limit."""
     roots: tuple[str, ...] = ()

@@ -130,6 +130,12 @@ async def test_a_silent_command_ends_at_the_silence_limit(tmp_path: Path) -> Non
     assert shell.alive() == []
 
 
+@pytest.mark.parametrize("most", [2_000, 100_000])
+async def test_as_much_of_an_output_is_shown_as_the_session_says(tmp_path: Path, most: int) -> None:
+    told = await Shell(tmp_path, bash_shown=most).run("seq 100000")
+    assert most * 0.9 < len(text_of(told)) < most + 300
+
+
 async def test_a_limit_beyond_the_longest_is_shortened(shell: Shell) -> None:
     await shell.run("git --version", timeout=10**9)
     command = json.loads((shell.calls[0].record.folder / "command.json").read_text())

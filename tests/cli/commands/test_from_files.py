@@ -217,3 +217,8 @@ def test_how_long_a_call_waits_for_a_command_is_what_people_set_already(
     assert started(loaded(), {"BASH_DEFAULT_TIMEOUT_MS": said}).bash_timeout == seconds
     assert started(loaded(user={"env": {"BASH_DEFAULT_TIMEOUT_MS": said}})).bash_timeout == seconds
     assert ("it has no effect" in capsys.readouterr().err) == (said in {"soon", "0"})
+
+
+@pytest.mark.parametrize(("said", "shown"), [("", 30_000), ("9000", 9_000), ("5", 1_000), ("9999999", 150_000)])
+def test_how_much_of_an_output_is_shown_is_what_people_set_already(said: str, shown: int) -> None:
+    assert started(loaded(user={"env": {"BASH_MAX_OUTPUT_LENGTH": said}})).bash_shown == shown
