@@ -1,10 +1,10 @@
 """A word's source to what the shell makes of it: quotes, escapes, braces, variables, constant substitutions."""
 
-import functools
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from activities.safety.bash.bare import bare_word
 from activities.safety.bash.braces import MOST, MOST_BRACES, expand, fields, holds_brace
 from activities.safety.bash.escapes import unescape
 from activities.safety.bash.lexer import Lexer
@@ -19,26 +19,13 @@ Run = Callable[[str, str], tuple[str | None, bool]]
 """Notes a command that a word runs (its text, its kind); its output where that is constant, and whether it is a text
 that stands there as it is: a quoted heredoc."""
 
-BARE = re.compile(r"[A-Za-z0-9_./:=@%+,^-]+", re.ASCII)
-_PATTERN = re.compile(r"[A-Za-z0-9_./:=@%+,^*?\[\]-]+", re.ASCII)
 _SPECIAL = re.compile(r"""['"\\$`*?\[~<>]""")
 _HOME = re.compile(r"~([A-Za-z_][\w.-]*|[+-])?(?=/|$)", re.ASCII)
 _NAMED = re.compile(r"([A-Za-z_]\w*|[0-9]+|[@*#?$!-])(.*)", re.ASCII | re.DOTALL)
 
 
-_GLOB = frozenset({"glob"})
 _ACTIVE = re.compile(r"[\\$`]")
 _MOST_MADE, _DEEPEST, _REMEMBERED = 256, 24, 100
-
-
-@functools.lru_cache(maxsize=4096)
-def _bare(source: str) -> Word | None:
-    """The word of a source that is what it says, but for names of files in its place."""
-    if BARE.fullmatch(source):
-        return Word(source, source)
-    if _PATTERN.fullmatch(source) and any(sign in source for sign in "*?["):
-        return Word(source, source, is_plain=False, has_glob=True, expansions=_GLOB)
-    return None
 
 
 @dataclass(slots=True)
@@ -56,7 +43,7 @@ class Decoder:
     def decode(self, source: str) -> list[Word]:
         """The words that a source becomes: one, several by braces and splitting, or none."""
         self.work.spend(WORD)
-        bare = _bare(source) if len(source) < _REMEMBERED else None
+        bare = bare_word(source) if len(source) < _REMEMBERED else None
         if bare is not None and not bare.has_glob:
             return [bare]
         self.work.spend(WORD)
