@@ -20,6 +20,7 @@ from activities.stores.regular_files import (
     replace_content,
     shown,
 )
+from activities.stores.text_files import decode
 from activities.stores.vault import Vault
 from activities.tool import Call
 from workflows.contracts.errors import ToolError
@@ -28,6 +29,8 @@ from workflows.contracts.tools import Effect, ToolOutcome
 
 DIFF_CHARACTERS = 4_000
 DIFF_LINES = 5_000
+WHOLE_BYTES = 1_000_000
+"""Of a file before and after, up to which a person sees the whole diff."""
 """Lines on either side above which no diff is made."""
 HUNK = re.compile(r"([-+])(\d+)")
 Given = TypeVar("Given")
@@ -158,6 +161,16 @@ def short_diff(old: str, new: str, first: int = 1) -> str:
             return clean(f"{text}{line[: max(0, DIFF_CHARACTERS - len(text))]}\n[cut]")
         text += (_moved(line, first - 1) if line.startswith("@@") else line) + "\n"
     return clean(text)
+
+
+def whole_diff(change: Change) -> str:
+    """All of a change for a person who is to allow it, as a unified diff; of a very large one how large it is."""
+    data = change.before.data if change.before else b""
+    if len(data) + len(change.data) > WHOLE_BYTES:
+        return f"[{len(data):,} bytes before, {len(change.data):,} after: no diff is shown]"
+    old, new = (decode(each)[0].split("\n") for each in (data, change.data))
+    lines = list(difflib.unified_diff(old, new, n=3, lineterm=""))[2:]
+    return clean("\n".join(lines)) or "[only line endings or blanks at its end change]"
 
 
 def _moved(header: str, by: int) -> str:

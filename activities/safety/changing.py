@@ -4,9 +4,11 @@ import asyncio
 from abc import abstractmethod
 from pathlib import Path
 
-from activities.safety.changes import Change, carry_out, found_done
+from activities.safety.changes import Change, carry_out, found_done, whole_diff
 from activities.safety.paths import located, named, own_findings
+from activities.stores.regular_files import shown
 from activities.tool import Call, I, Tool
+from workflows.contracts.errors import ToolError
 from workflows.contracts.permissions import Finding
 from workflows.contracts.tools import Repeat, ToolOutcome
 
@@ -33,6 +35,18 @@ class ChangesFile(Tool[I]):
     def findings(self, call: Call, given: I) -> tuple[Finding, ...]:
         """Denies what is perdure's own."""
         return own_findings(call, self.paths(call, given))
+
+    async def content(self, call: Call, given: I) -> str:
+        """The change as a diff, secrets masked; nothing where it cannot be made, which is told when it is tried."""
+        try:
+            path = await asyncio.to_thread(located, call, self.file(given))
+            planned = await asyncio.to_thread(self.plan, call, path, given)
+        except ToolError:
+            return ""
+        if not isinstance(planned, Change):
+            return ""
+        diff = await asyncio.to_thread(whole_diff, planned)
+        return await asyncio.to_thread(call.world.masker(call.session).text, f"{shown(path)}\n{diff}")
 
     async def run(self, call: Call, given: I) -> ToolOutcome:
         """Find it done, or plan it and carry it out."""

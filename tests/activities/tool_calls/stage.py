@@ -125,5 +125,12 @@ def use(tool: str, **given: Any) -> ToolUse:
 
 def yes(asked: Approval, **changed: Any) -> Answer:
     """A person's yes to a question."""
-    given = {"request": "r", "approval": asked.id, "digest": asked.digest, "allow": True, "by": "me"}
+    given = {
+        "request": "r",
+        "approval": asked.id,
+        "digest": asked.digest,
+        "content": asked.content,
+        "allow": True,
+        "by": "me",
+    }
     return Answer(**{**given, **changed})

@@ -4,6 +4,7 @@ import asyncio
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -344,3 +345,40 @@ async def test_a_command_that_is_shown_whole_shows_no_secret(stage: Stage) -> No
         True,
         True,
     )
+
+
+@pytest.mark.parametrize(
+    ("call", "shown"),
+    [
+        (use("Write", file_path="new", content="one\ntwo\n"), ["+one", "+two"]),
+        (use("Edit", file_path="old", old_string="b", new_string="B"), [" a", "-b", "+B", " c"]),
+        (use("Write", file_path="old", content="a\nc\n"), [" a", "-b", " c"]),
+    ],
+    ids=["new file", "edit", "whole file"],
+)
+async def test_a_question_about_a_file_shows_the_change_and_the_change_is_what_is_made(
+    stage: Stage, call: ToolUse, shown: list[str]
+) -> None:
+    (stage.workspace / "old").write_text("a\nb\nc\n")
+    await stage.run(use("Read", file_path="old"))
+    await stage.reply(call)
+    asked = (await run_tool(stage.world, stage.request(mode=Mode.DEFAULT, exchange=2))).approval
+    assert asked is not None
+    content = (await stage.world.store.get(asked.content)).decode().splitlines()
+    assert [line for line in content[1:] if line.strip() and not line.startswith("@@")] == shown
+    given: dict[str, Any] = {"mode": Mode.DEFAULT, "exchange": 2, "approval": asked}
+    unseen = await run_tool(stage.world, stage.request(**given, answer=yes(asked, content="")))
+    assert unseen.status == CallStatus.NEEDS_APPROVAL
+    _, body = await stage.again(**given, answer=yes(asked))
+    assert (body.status, body.verdict.by) == (CallStatus.OK, "person")
+
+
+async def test_a_change_that_is_shown_shows_no_secret_of_the_file(stage: Stage) -> None:
+    key = "AKIA" + "Q3EGRIT5TZ2K7XYZ"
+    (stage.workspace / "keys").write_text(f"name = a\nAWS_ACCESS_KEY_ID={key}\n")
+    await stage.run(use("Read", file_path="keys"))
+    await stage.reply(use("Edit", file_path="keys", old_string="name = a", new_string="name = b"))
+    asked = (await run_tool(stage.world, stage.request(mode=Mode.DEFAULT, exchange=2))).approval
+    assert asked is not None
+    content = (await stage.world.store.get(asked.content)).decode()
+    assert (key in content, "+name = b" in content, "AWS_ACCESS_KEY_ID=[" in content) == (False, True, True)
