@@ -173,8 +173,16 @@ def _shown(part: str, name: str) -> bool:
     return not name.startswith(".") or part.startswith((".", "[."))
 
 
+_WIDE = re.compile(r"\[[!^]?\]?[^\]]*\]|\*")
+"""Parts of a pattern that may match one character, or none."""
+_NOTHING = re.compile(r"(?!)")
+
+
 @functools.lru_cache(maxsize=4096)
 def _compiled(part: str) -> re.Pattern[str]:
+    # Longer than every name that is asked for: a text with brackets, such as JSON.
+    if len(part) > 200 and len(_WIDE.sub("", part)) > 100:
+        return _NOTHING
     if part.count("*") > 8 or len(part) > 200:
         return re.compile(".*", re.DOTALL)
     try:

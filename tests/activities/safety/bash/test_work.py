@@ -85,6 +85,15 @@ def test_a_long_text_of_an_ordinary_kind_is_not_too_much(text: str) -> None:
     assert judgement.verdict == Decision.ASK
 
 
+def test_json_in_quotes_names_no_secret_however_long() -> None:
+    things = "[" + ", ".join(f'{{"id": {number}, "tags": ["a", "b"]}}' for number in range(40)) + "]"
+    assert judge(f"curl -d '{things}' http://localhost:1234/things").verdict == Decision.ASK
+
+
+def test_a_long_pattern_is_taken_for_any_name() -> None:
+    assert judge(f"cat .[{'e' * 300}]nv").verdict != Decision.ALLOW
+
+
 def test_a_longer_text_may_take_more_in_proportion() -> None:
     assert Work(10).most == Work(LONGEST).most == MOST
     assert Work(3 * LONGEST).most == 3 * MOST
