@@ -18,6 +18,9 @@ from workflows.contracts.transcript import NoticeBody
 pytestmark = pytest.mark.journey
 
 
+WAITS = "while [ ! -e go ]; do sleep 0.05; done"
+
+
 async def begun(stage: Stage, tool: str, **given: object) -> Task:
     """The task that a call starts."""
     done, body = await stage.run(use(tool, **given))
@@ -56,6 +59,7 @@ async def test_the_call_returns_at_once_and_the_command_goes_on_to_its_end(tmp_p
 async def test_a_call_that_is_tried_again_starts_nothing_twice(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     task = await in_background(stage, "echo ran >> log; sleep 30")
+    await eventually_async((stage.workspace / "log").exists)
     record = stage.world.journal.call(SESSION, task.key)
     (record.path / "outcome").unlink()
     done, body = await stage.after_a_crash().again()
@@ -67,13 +71,14 @@ async def test_a_call_that_is_tried_again_starts_nothing_twice(tmp_path: Path) -
 
 async def test_a_call_that_waited_long_enough_lets_its_command_go_on_as_a_task(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
-    done, body = await stage.run(use("Bash", command="echo one; echo ran >> log; sleep 2; echo two", timeout=700))
+    done, body = await stage.run(use("Bash", command=f"echo one; echo ran >> log; {WAITS}; echo two", timeout=2_000))
     (directive,) = done.directives
     assert isinstance(directive, StartTask)
     assert (body.status, body.is_error) == (CallStatus.OK, False)
-    assert text(body).startswith("one\n[it still runs after 0.7 s and goes on in the background] It runs in the back")
+    assert text(body).startswith("one\n[it still runs after 2 s and goes on in the background] It runs in the back")
+    (stage.workspace / "go").touch()
     notice = await told(stage, await watch_task(stage.world, watching(stage, directive.task)))
-    assert f"{directive.task.id} (echo one; echo ran >> log; sleep 2; ech" in notice.text
+    assert f"{directive.task.id} (echo one; echo ran >> log; while [ ! -e ) has" in notice.text
     assert "exit code 0" in notice.text
     assert "one\ntwo" in notice.text
     assert (stage.workspace / "log").read_text() == "ran\n"
@@ -82,6 +87,7 @@ async def test_a_call_that_waited_long_enough_lets_its_command_go_on_as_a_task(t
 async def test_a_command_whose_call_died_past_its_time_goes_on_as_the_same_task(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     first, _body = await stage.run(use("Bash", command="echo ran >> log; sleep 60", timeout=500))
+    await eventually_async((stage.workspace / "log").exists)
     (stage.world.journal.calls(SESSION)[0].path / "outcome").unlink()
     again, body = await stage.after_a_crash().again()
     assert (again.directives, body.crash) == (first.directives, "attached")
