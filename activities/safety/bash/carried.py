@@ -20,6 +20,8 @@ _NEVER = READERS.keys() | CONTAINERS | named(
     "git kubectl oc docker-compose podman-compose gh glab hub apropos whatis info tldr echo printf test [ [[ (("
     " case for export declare local typeset readonly read set alias unalias unset hash trap cp scp rsync install ln"
     " touch mkdir"
+    " aws gsutil gcloud az doctl hcloud s3cmd rclone terraform tofu pulumi vault consul nomad heroku fly flyctl"
+    " firebase vercel netlify svn hg jj bzr fossil p4 dvc borg restic ipfs lxc vagrant snap flatpak"
     " tar zip 7z unzip apt apt-get dpkg rpm yum dnf pacman apk brew port complete compgen"
 )  # fmt: skip
 """Programs whose words are known to be no command, or one of another machine."""

@@ -24,7 +24,7 @@ _DIFF = (
     " --rotate-to= -z -1230"
 )
 _LOG = (
-    " -hgNiEFPcm -n: -L: -N --oneline --graph --all --decorate? --no-decorate --format= --pretty? --abbrev-commit"
+    " -hgNiEFPcmq -n: -L: -N --oneline --graph --all --decorate? --no-decorate --format= --pretty? --abbrev-commit"
     " --no-abbrev-commit --max-count= --skip= --since= --after= --until= --before= --author= --committer="
     " --grep= --all-match"
     " --invert-grep --regexp-ignore-case --extended-regexp --fixed-strings --perl-regexp --merges --no-merges"

@@ -197,6 +197,8 @@ def data_of(act: Act) -> set[str]:
         flags = _GIVES_TEXT.get(name, frozenset())
         found = [after for one, after in pairwise(values) if one in flags]
         found += [one.partition("=")[2] for one in values if one.partition("=")[0] in flags]
+        if name == "rg":  # What it is told to leave out.
+            found += [one.removeprefix("--glob=") for one in values if one.removeprefix("--glob=").startswith("!")]
         if name in _TEXT_FIRST and not any(_READS_TEXT.fullmatch(one) for one in values[1:]):
             found += act.operands[:1]
         if name == "git" and act.operands[:1] == ["grep"] and not any(_READS_TEXT.fullmatch(one) for one in values):

@@ -25,6 +25,8 @@ class _Front:
     """Flags with which it is looked through for allow; `-N` for a number, `*` for none known."""
     by: str = ""
     """The option that is followed by the command."""
+    is_spared: bool = False
+    """Whether an option in front spares the operands: `setarch -R rm` and `setarch x86_64 rm` run rm."""
 
 
 _FRONTS = {
@@ -64,7 +66,7 @@ _FRONTS = {
     "numactl": _Front("CNmlp"),
     "prlimit": _Front("", "pid"),
     "cgexec": _Front("g"),
-    "setarch": _Front(operands=1),
+    "setarch": _Front(operands=1, is_spared=True),
     "linux32": _Front(),
     "linux64": _Front(),
     "choom": _Front("np", "adjust"),
@@ -158,7 +160,7 @@ def _behind(front: _Front, words: list[Word]) -> int | None:
     if front.by:
         return next((at + 1 for at, value in enumerate(values) if value in front.by.split()), None)
     at = parse_front(values, front.valued, frozenset(front.long.split()))
-    left = front.operands
+    left = 0 if front.is_spared and at > 1 else front.operands
     while at < len(values) and ((front.sets and _ASSIGNMENT.fullmatch(values[at])) or left):
         if not (front.sets and _ASSIGNMENT.fullmatch(values[at])):
             left -= 1

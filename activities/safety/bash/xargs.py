@@ -57,6 +57,7 @@ _FILES_OF_GIT = named(
 )
 _NO_NAMES = named("--help --version --color -c")
 _PRINTED = re.compile(r"(?:(?:\./)?(?:%p|%h/%f)(?:\\n|\\0|\n))+")
+_ALL = re.compile(r"/\*+\Z")
 _ENDS = {"\n", "\\n", "\\0", "\\000", "\\x00"}
 _KINDS = re.compile(
     r"(?:^|[^a-z])(?:env|pem|p.m|key|p12|pfx|jks|netrc|npmrc|pypirc|pgpass|id_[a-z0-9*?]*|ssh|aws)(?:[^a-z]|$)",
@@ -113,7 +114,8 @@ def _only(parsed: Parsed, allowed: frozenset[str]) -> bool:
 
 def _is_source(act: Act) -> bool:
     """Whether it lists files of the workspace, and names no secret one."""
-    if any(_KINDS.search(one) or is_secret(path) for one, faces in act.named for path in faces):
+    # `-path './x/*'` is a folder with all that is in it.
+    if any(_KINDS.search(one) or is_secret(_ALL.sub("", path)) for one, faces in act.named for path in faces):
         return False
     rooted = [path for one in act.operands if "/" in one for path in act.faces(one)]
     return all(is_inside(path, act.view.setting) for path in rooted) and _prints_names(act)
