@@ -76,6 +76,8 @@ def _escaped_shells(size: int) -> str:
 
 
 FAMILIES: dict[str, Family] = {
+    "endless loops in a program": _over("while(1)", "python -c '", "'"),
+    "endless loops and forks in a program": _over("while True: os.fo ", "python -c '", "'"),
     "substitutions as commands": _over("$(a)"),
     "substitutions as arguments": _over("$(a) ", "echo "),
     "substitutions that differ": _numbered("$(a#) "),
