@@ -84,12 +84,15 @@ def _multiplies(act: Act) -> bool:
         programs = list(programs_of(act))
         if any(_FORKS.is_in(one) or (_WRITES.is_in(one) and not _RESTS.search(one)) for one in programs):
             return True
-    if "loop" not in act.command.places or "while" not in view.script.features:
+    # The grammar reads `! while …` as a command of that name.
+    is_misread = bool({"while", "until", "do"} & view.names)
+    if not is_misread and ("loop" not in act.command.places or "while" not in view.script.features):
         return False
-    if not _ENDLESS.search(view.script.text):
+    if not any(map(_ENDLESS.search, view.texts)):
         return False
     grows = any(one.operator in {">>", "&>>"} for one, _ in act.outputs if not one.is_harmless)
-    return grows or ("background-in-loop" in view.script.features and "wait" not in view.names)
+    forks = {"background-in-loop", "background" if is_misread else ""} & view.script.features
+    return grows or (bool(forks) and "wait" not in view.names)
 
 
 def _fills(act: Act) -> bool:

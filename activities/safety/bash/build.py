@@ -17,6 +17,10 @@ Read = Callable[..., tuple[Reading, bool]]
 _CUT = re.compile(r"\$(?:\\\n)|[<>&|;](?:\\\n)+[<>&|;(]")
 
 
+_JOINED = re.compile(r"[\w/.'\"-]\\\n[\w/.'\"-]")
+"""A word that goes on in the next line; inside loops and functions the grammar takes it for two."""
+
+
 class Where:
     """What a level of commands stands inside of."""
 
@@ -74,6 +78,8 @@ class Builder:
             # Bash joins the lines before it looks for operators and expansions; the words above stand where they stood.
             self.problem = self.problem or "the end of a line cuts an operator or an expansion"
             self.inner(self.text.replace("\\\n", ""), Where(reach=Reach.DECODED))
+        elif _JOINED.search(self.text):
+            self.inner(self.text.replace("\\\n", ""), Where(reach=Reach.DECODED))
         if self.work.is_done:
             self.overruns()
 
@@ -107,6 +113,7 @@ class Builder:
         if where.reach == Reach.DIRECT:
             self.problem = self.problem or reading.problem
             self.features |= reading.features
+        self.features |= reading.features & {"while", "background", "background-in-loop"}
         return self.follow(self, reading, where)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from activities.safety.bash.caseless import Caseless
+from activities.safety.bash.escapes import unescape
 from workflows.contracts.commands import UNKNOWN, Reach, Word
 
 _RUNS_SYSTEM = Caseless(
@@ -13,10 +14,11 @@ _RUNS_SYSTEM = Caseless(
 )
 _LITERALS = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|`([^`]*)`|%x[({\[]([^)}\]]*)|qx[({/]([^)}/]*)""")
 _UNQUOTED = re.compile(
-    r"(?m)(?:\b(?:exec|spawn|system|shell)\s+|^[ \t]*\\?!\s*|^\t@?"
+    r"(?m)(?:\b(?:exec|spawn|system|shell)\s+|^[ \t]*\\?!\s*"
     r"|^[\w.% -]{1,40}:[^\n;=]{0,40};\s*)([/\w][^\n;'\"`)\]]*)"
 )
 """Commands that stand in a program without quotes: Tcl, expect, ed, make."""
+_RECIPE = re.compile(r"(?m)^\t[@+-]{0,3}([^\n]+)")
 
 PROGRAM_FLAGS = {
     "python": "c",
@@ -83,13 +85,13 @@ def program(values: list[str], flags: str) -> Iterator[Inner]:
 
 def strings_of(program: str, *, is_quoted: bool = False) -> Iterator[Inner]:
     """Commands in the literals of a program that runs commands, and those without quotes where it can hold such."""
-    for found in () if is_quoted else _UNQUOTED.finditer(program):
-        yield Inner(found[1], reach=Reach.DECODED)
+    for pattern in () if is_quoted else (_UNQUOTED, _RECIPE):
+        yield from (Inner(found[1], reach=Reach.DECODED) for found in pattern.finditer(program))
     if not _RUNS_SYSTEM.is_in(program):
         return
     literals = [next(part for part in found.groups() if part is not None) for found in _LITERALS.finditer(program)]
     for one in literals:
-        yield Inner(re.sub(r"\\(.)", r"\1", one), reach=Reach.DECODED)
+        yield Inner(unescape(one), reach=Reach.DECODED)
     if len(literals) > 1:
         yield Inner(" ".join(one for one in literals if one), reach=Reach.DECODED)
 

@@ -29,8 +29,8 @@ def follow(builder: Builder, reading: Reading, where: Where) -> list[int]:
 class Level:
     """The commands of one text."""
 
-    def __init__(self, builder: Builder, reading: Reading, where: Where) -> None:
-        self.builder, self.reading, self.where = builder, reading, where
+    def __init__(self, builder: Builder, reading: Reading, where: Where, *, is_call: bool = False) -> None:
+        self.builder, self.reading, self.where, self.is_call = builder, reading, where, is_call
         self.own: list[int] = []
         self.raws: dict[int, Raw] = {}
         self.items: dict[int, tuple[str, list[Word]]] = {}
@@ -264,7 +264,7 @@ class Level:
         where = self.where.below(
             Place.RUN_BY, index, self._span(self.raws[index]), self._folder(self.raws[index]), Reach.DECODED
         )
-        Level(builder, _once_more(self.reading, list(later.values())), where).run()
+        Level(builder, _once_more(self.reading, list(later.values())), where, is_call=True).run()
 
     def run_words(self, index: int, words: tuple[Word, ...], where: Where) -> None:
         """Follows a command that another runs by its words."""
@@ -298,7 +298,7 @@ class Level:
         builder = self.builder
         command = builder.commands[index]
         name = command.words[0].value if command.words else ""
-        if not name or builder.calls > 6 or Place.RUN_BY in self.where.places[-1:]:
+        if not name or builder.calls > 6 or self.is_call:
             return
         arguments = [word.value for word in command.words[1:]]
         if name in builder.bodies and self.raws[index].function != name and arguments:
@@ -308,7 +308,7 @@ class Level:
             builder.known["@"] = builder.known["*"] = " ".join(arguments)
             reading = _once_more(self.reading, builder.bodies[name])
             where = self.where.below(Place.RUN_BY, index, command.span, command.folder, Reach.DECODED)
-            Level(builder, reading, where).run()
+            Level(builder, reading, where, is_call=True).run()
             builder.known = known
         elif name in builder.aliases and self.where.reach != Reach.DECODED:
             builder.calls += 1

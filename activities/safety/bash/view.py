@@ -238,7 +238,11 @@ class View:
     @cached_property
     def texts(self) -> list[str]:
         """The text, and every decoded argument that is long enough to be a program."""
-        return [self.script.text, *(word.value for word in self.words if len(word.value) > 8)]
+        found = [word.value for word in self.words]
+        for command in self.script.commands:
+            found += (one.target.value for one in command.redirections if one.is_heredoc)
+            found += (one.value.value for one in command.assignments)
+        return [self.script.text, *(one for one in found if len(one) > 8)]
 
 
 Validator = Callable[[View], Iterator[Reason]]
