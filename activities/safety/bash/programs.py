@@ -72,10 +72,12 @@ _PS_LETTERS = re.compile(r"[acefghj-pr-xACFGHL-OS-VXZ]+")
 
 
 def _may_show_environments(parsed: Parsed) -> bool:
-    """`ps -auxe`: where no user is called `xe`, ps reads its options again as if they had no dash."""
+    """`ps -auxe`, `ps -ex`: what it does not take with a dash, ps reads again as if there were none."""
     picked = [value for name, value in parsed.options if name in {"-u", "-U", "-g", "-G", "-t", "-s", "-p"}]
-    letters = "".join([*picked, *(name for name, _ in parsed.options if not name.startswith("--"))])
-    return "e" in letters and any(_PS_LETTERS.fullmatch(one) and one != "root" for one in picked)
+    flags = {name[1:] for name, _ in parsed.options if not name.startswith("--")}
+    if "e" in flags and (flags & {"x", "v"} or {"H", "T"} <= flags):
+        return True
+    return "e" in flags.union(*picked) and any(_PS_LETTERS.fullmatch(one) and one != "root" for one in picked)
 
 
 def _combined(name: str, parsed: Parsed, operands: list[str]) -> str:  # noqa: PLR0911 - one case a program
