@@ -31,6 +31,8 @@ _WRITES = Caseless(
     r"|(?:write|append)\w{0,20}\(|file_put_contents|print\s[A-Z]\w*\s)"
 )
 _RESTS = re.compile(r"break|sleep\(|return|exit|last\b|accept|recv|input\(|readline")
+_HUGE = re.compile(r"(?:^|[=cln])\d+[TPEZY]i?B?$")
+"""A size of terabytes and more."""
 _SOURCES = frozenset({"/dev/zero", "/dev/urandom", "/dev/random", "/dev/full"})
 _STREAMS = named(
     "cat gcat pv tr base64 base32 od xxd hexdump gzip bzip2 xz zstd lz4 openssl cut fold tee cp rev strings buffer"
@@ -44,7 +46,9 @@ def resource_bomb(view: View) -> Iterator[Reason]:
         if _pipes_itself(one) and not _is_data(view, one):
             yield Reason("resource-bomb", Decision.DENY, _TEXT)
             return
-    hit = next(_recursive(view), None) or next((act for act in view.acts if _multiplies(act) or _fills(act)), None)
+    loops = any(map(_ENDLESS.search, view.texts))
+    hits = (act for act in view.acts if _multiplies(act, loops=loops) or _fills(act))
+    hit = next(_recursive(view), None) or next(hits, None)
     if hit:
         yield hit.finds("resource-bomb", Decision.DENY, _TEXT)
 
@@ -77,8 +81,8 @@ def _recursive(view: View) -> Iterator[Act]:
             yield inside[0]
 
 
-def _multiplies(act: Act) -> bool:
-    """Whether it starts programs, or grows a file, in a loop that never ends."""
+def _multiplies(act: Act, *, loops: bool) -> bool:
+    """Whether it starts programs, or grows a file, in a loop that never ends; `loops` says that there is one."""
     view = act.view
     if act.name in INTERPRETERS:
         programs = list(programs_of(act))
@@ -88,9 +92,12 @@ def _multiplies(act: Act) -> bool:
     is_misread = bool({"while", "until", "do"} & view.names)
     if not is_misread and ("loop" not in act.command.places or "while" not in view.script.features):
         return False
-    if not any(map(_ENDLESS.search, view.texts)):
+    if not loops:
         return False
-    grows = any(one.operator in {">>", "&>>"} for one, _ in act.outputs if not one.is_harmless)
+    given = [one for one, _ in act.outputs if not one.is_harmless]
+    # What stands behind `done` is given to all that the loop holds, its condition too.
+    whole = act.name in {"true", ":"} and bool(given)
+    grows = (whole or any(one.operator in {">>", "&>>"} for one in given)) and "sleep" not in view.names
     forks = {"background-in-loop", "background" if is_misread else ""} & view.script.features
     return grows or (bool(forks) and "wait" not in view.names)
 
@@ -99,6 +106,11 @@ def _fills(act: Act) -> bool:
     """Whether a stream without end goes into a file."""
     if act.name in {"cp", "gcp", "ditto", "install"}:
         return bool(_SOURCES & set(act.operands[:-1])) and act.operands[-1:] != ["/dev/null"]
+    if act.name in {"tail", "tac", "sort", "shuf"} and _SOURCES & {*act.operands, *_read(act)}:
+        # They keep what they read until it ends.
+        return not any(map(_is_limited, act.upstream))
+    if act.name in {"fallocate", "dd", "head"} and any(_HUGE.search(one) for one in act.arguments):
+        return act.name == "fallocate" or bool(act.outputs) or any(one.startswith("of=") for one in act.values)
     outputs = [path for _, faces in act.outputs for path in faces]
     outputs += act.operands if act.name in {"tee", "sponge"} else []
     if act.name in {"dd", "dcfldd", "gdd"}:
@@ -110,7 +122,7 @@ def _fills(act: Act) -> bool:
 
 
 def _is_endless(act: Act) -> bool:
-    if act.name == "yes":
+    if act.name == "yes" or (act.name == "seq" and "inf" in act.operands[-1:]):
         return True
     if act.name in {"dd", "dcfldd", "gdd"}:
         given = {one[3:] for one in act.values if one.startswith("if=")}
@@ -118,7 +130,11 @@ def _is_endless(act: Act) -> bool:
         given = set(act.operands)
     else:
         return False
-    return bool(_SOURCES & {*given, *(path for _, faces in act.inputs for path in faces)})
+    return bool(_SOURCES & {*given, *_read(act)})
+
+
+def _read(act: Act) -> set[str]:
+    return {path for _, faces in act.inputs for path in faces}
 
 
 def _is_limited(act: Act) -> bool:

@@ -44,7 +44,7 @@ _SCRIPTS = {
     **dict.fromkeys(("vim", "vi", "nvim", "ex", "view", "ed"), _VIM_WRITES),
     "sqlite3": _SQL_WRITES,
 }
-_MODE = r"""[\s)]*,\s*(?:mode\s*=\s*)?(?:['"](?=[^'"]*[wax+>])[wax+rbt>]+['"]|O_WRONLY|O_RDWR|os\.O_)"""
+_MODE = r"""[\s)]{0,9},\s*(?:mode\s*=\s*)?(?:['"](?=[^'"]*[wax+>])[wax+rbt>]+['"]|O_WRONLY|O_RDWR|os\.O_)"""
 _OPENED = re.compile(
     r"open\w{0,20}\(?[^)]{0,100}?['\"]([^'\"]+)['\"]" + _MODE + r"|"
     r"open\b[^'\"]{0,60}['\"]\+?>{1,2}\s*(?:['\"]\s*,\s*['\"])?([^'\"]+)['\"]|"
@@ -55,7 +55,7 @@ _OPENED = re.compile(
 _NAMED = re.compile(r"(?:Path|open)\s{0,9}\(\s{0,9}['\"]([^'\"]+)['\"]")
 CHANGES = Caseless(
     r"write|append|unlink|remove|rename|chmod|chown|\brm|truncate|\bcopy|\bmove|symlink|\blink\(|touch|mkdir|put_contents"
-    r"|dump\s*\(|delete|(?<![-=])>|\bprintf?\s+\w+\s*[\"'(]" + "|" + _MODE.removeprefix(r"\s*")
+    r"|dump\s*\(|delete|(?<![-=])>|\bprintf?\s+\w+\s*[\"'(]" + "|" + _MODE.removeprefix(r"[\s)]{0,9}")
 )
 """What a program that changes files says."""
 
