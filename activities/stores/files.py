@@ -5,6 +5,7 @@ import fcntl
 import json
 import os
 import secrets
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -129,6 +130,18 @@ def _prepared(path: Path, data: bytes, mode: int, *, lasts: bool = True) -> Iter
         yield temporary
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def read_start(path: Path, most: int) -> bytes:
+    """The first bytes of a regular file that is no link. Raises OSError for everything else, without waiting."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY | os.O_NOFOLLOW)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "it is no regular file")
+        with open(descriptor, "rb", closefd=False) as file:
+            return file.read(most)
+    finally:
+        os.close(descriptor)
 
 
 def write_whole(descriptor: int, data: bytes) -> None:

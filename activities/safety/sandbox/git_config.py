@@ -5,7 +5,7 @@ import hashlib
 import json
 import os
 import secrets
-import shutil
+import stat
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,11 +16,12 @@ from typing import Any
 
 from activities.safety.git import git_program
 from activities.safety.sandbox import git_keys
-from activities.safety.sandbox.git_guard import repositories
+from activities.safety.sandbox.git_found import repositories
 from activities.safety.sandbox.git_keys import Keys, Weight
 from activities.safety.sandbox.git_places import configurations, control_files, repository_of
 from activities.safety.sandbox.git_writers import Right
-from activities.stores.files import make_folder, write_atomic
+from activities.safety.sandbox.quarantine import move
+from activities.stores.files import make_folder, read_start, write_atomic
 from activities.stores.home import Home
 from activities.stores.vault import Vault
 
@@ -119,14 +120,16 @@ def _is_where_it_was(path: Path, workspace: Path) -> bool:
 
 def _standing(path: Path) -> Standing:
     try:
-        if path.is_symlink():
+        facts = path.lstat()
+        if stat.S_ISLNK(facts.st_mode):
             return f"@{path.readlink()}"
-        if not path.is_file():
-            return "#" if path.exists() else ""
-        held = path.read_bytes()
+        held = read_start(path, LARGEST + 1) if stat.S_ISREG(facts.st_mode) else b""
     except OSError:
         return ""
-    return f"={held.decode(_TEXT)}" if len(held) <= LARGEST else f"#{hashlib.sha256(held).hexdigest()}"
+    if stat.S_ISREG(facts.st_mode) and len(held) <= LARGEST:
+        return f"={held.decode(_TEXT)}"
+    # The last moment cannot be set back by whoever writes the file.
+    return f"#{facts.st_mode}-{facts.st_ino}-{facts.st_size}-{facts.st_mtime_ns}-{facts.st_ctime_ns}"
 
 
 @dataclass(frozen=True)
@@ -191,7 +194,7 @@ class _One:
                 way.write_bytes(self.was[1:].encode(_TEXT))
                 way.chmod(_rights(self.path))
             if now[:1] in {"@", "#"}:
-                shutil.move(self.path, kept)
+                move(self.path, kept)
             if self.was[:1] == "=":
                 way.replace(self.path)
             else:

@@ -2,13 +2,15 @@
 
 import hashlib
 import os
-import shutil
 import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from activities.safety.sandbox.git_places import Repository, control_files, repository_of
+from activities.safety.sandbox.git_found import repositories, strays
+from activities.safety.sandbox.git_places import Repository, control_files, is_folder, named_in
 from activities.safety.sandbox.places import OWN_FILES, OWN_FOLDERS
+from activities.safety.sandbox.quarantine import moved_away, opened_up
+from activities.stores.files import read_start
 
 Standing = str | list[str]
 """What stands at a path: of a folder that counts, its files."""
@@ -16,8 +18,10 @@ Inventory = dict[str, Standing]
 """By path; empty for nothing."""
 
 MOST_READ = 65_536
-MOST_NESTED = 100
 MOST_FILES = 500
+"""Of a folder: so many are looked into, and so many hooks are moved one by one."""
+
+_FOR_GIT = "it leads git to another repository"
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,7 @@ def take_inventory(workspace: Path) -> Inventory:
             found[str(path)] = _seen(path)
     for name in (*OWN_FOLDERS, *OWN_FILES, "HEAD"):
         found[str(workspace / name)] = _seen(workspace / name)
+    found.update((str(path), _seen(path)) for path in strays(workspace))
     found.setdefault(str(workspace / ".git"), _seen(workspace / ".git"))
     return found
 
@@ -50,18 +55,6 @@ def settle(workspace: Path, before: Inventory, quarantine: Path) -> list[Moved]:
         guard.repository(repository)
     guard.bare()
     return guard.moved
-
-
-def repositories(workspace: Path) -> list[Repository]:
-    """The workspace's own and those right below it."""
-    found = [repository_of(workspace)]
-    with os.scandir(workspace) as entries:
-        folders = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False) and entry.name != ".git"]
-    for name in sorted(folders)[:MOST_NESTED]:
-        folder = workspace / name
-        if (folder / ".git").is_dir() and not (folder / ".git").is_symlink():
-            found.append(Repository(folder / ".git", folder / ".git"))
-    return [repository for repository in found if repository]
 
 
 def _seen(path: Path) -> Standing:
@@ -79,16 +72,19 @@ def _seen(path: Path) -> Standing:
 
 def _files(folder: Path) -> list[str]:
     """The files of a folder, each with its print; one word more, so that an empty folder is not nothing."""
-    below = sorted(path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
-    return ["folder", *(f"{_print(path)} {path.relative_to(folder)}" for path in below[:MOST_FILES])]
+    if not os.access(folder, os.R_OK | os.X_OK):
+        opened_up(folder)
+    below = sorted(path for path in folder.rglob("*") if path.is_symlink() or not is_folder(path))
+    prints = (_print(path, is_read=number < MOST_FILES) for number, path in enumerate(below))
+    return ["folder", *(f"{print_} {path.relative_to(folder)}" for print_, path in zip(prints, below, strict=True))]
 
 
-def _print(path: Path) -> str:
+def _print(path: Path, *, is_read: bool = True) -> str:
     """A short name of what a file holds and whether it can be run."""
     facts = path.lstat()
-    if not stat.S_ISREG(facts.st_mode) or facts.st_size > MOST_READ:
+    if not stat.S_ISREG(facts.st_mode) or facts.st_size > MOST_READ or not is_read:
         return f"{facts.st_mode}-{facts.st_size}-{facts.st_mtime_ns}"
-    return f"{facts.st_mode & 0o111}-{hashlib.sha256(path.read_bytes()).hexdigest()[:32]}"
+    return f"{facts.st_mode & 0o111}-{hashlib.sha256(read_start(path, MOST_READ)).hexdigest()[:32]}"
 
 
 class _Guard:
@@ -107,10 +103,7 @@ class _Guard:
 
     def away(self, path: Path, why: str) -> None:
         """Move it, without following anything."""
-        self.quarantine.mkdir(parents=True, exist_ok=True, mode=0o700)
-        name = f"{len(list(self.quarantine.iterdir())) + 1}-{path.name}"
-        shutil.move(path, self.quarantine / name)
-        self.moved.append(Moved(str(path), str(self.quarantine / name), why))
+        self.moved.append(Moved(str(path), str(moved_away(path, self.quarantine)), why))
 
     def own_files(self) -> None:
         """Settings of agents that are new; an empty folder is our own stand-in."""
@@ -123,19 +116,24 @@ class _Guard:
             elif not _is_removed(path):
                 self.away(path, "an agent's settings that no person wrote")
 
-    def new_files(self, folder: Path, why: str, ignored: str = "\0") -> None:
+    def new_files(self, folder: Path, why: str) -> None:
         """Each file of a folder that is new or changed."""
+        for name in self.new_in(folder):
+            self.away(folder / name, why)
+
+    def new_in(self, folder: Path) -> list[str]:
+        """The names of these."""
         known = set(self.before.get(str(folder)) or [])
-        for told in _files(folder)[1:] if folder.is_dir() else []:
-            name = told.split(" ", 1)[1]
-            if told not in known and not name.endswith(ignored):
-                self.away(folder / name, why)
+        return [told.split(" ", 1)[1] for told in (_files(folder)[1:] if folder.is_dir() else []) if told not in known]
 
     def entry(self) -> None:
-        """`.git` itself: one that now leads elsewhere."""
+        """`.git` itself, and those below: one that now leads elsewhere."""
         path = self.workspace / ".git"
-        if self.is_new(path) and (path.is_symlink() or path.is_file()):
-            self.away(path, "it leads git to another repository")
+        if self.is_new(path) and not is_folder(path):
+            self.away(path, _FOR_GIT)
+        for stray in strays(self.workspace):
+            if self.is_new(stray):
+                self.away(stray, _FOR_GIT)
 
     def repository(self, repository: Repository) -> None:
         """Hooks, filters and redirections of one repository; its configuration is looked at key by key elsewhere."""
@@ -144,23 +142,40 @@ class _Guard:
                 continue
             if path.name == "hooks":
                 self.hooks(path)
-            elif path.name == "commondir" and path.parent.parent.name != "worktrees":
-                self.away(path, "it leads git to another repository")
-            elif path.name == "attributes" and b"filter" in path.read_bytes()[:MOST_READ]:
+            elif path.name == "commondir" and not _leads_home(path, repository):
+                self.away(path, _FOR_GIT)
+            elif path.name == "attributes" and _may_filter(path):
                 self.away(path, "git would run the filters it names")
 
     def hooks(self, folder: Path) -> None:
         """Each hook that is new or changed; git's own samples are never run."""
-        if folder.is_symlink():
+        new = [] if folder.is_symlink() else [name for name in self.new_in(folder) if not name.endswith(".sample")]
+        if folder.is_symlink() or len(new) > MOST_FILES:
             self.away(folder, "git would run what is in it")
-        else:
-            self.new_files(folder, "git would run it", ".sample")
+            return
+        for name in new:
+            self.away(folder / name, "git would run it")
 
     def bare(self) -> None:
         """A workspace that became a bare repository: git would take its `config` and `hooks`."""
         head = self.workspace / "HEAD"
         if self.is_new(head) and (self.workspace / "objects").is_dir() and (self.workspace / "refs").is_dir():
             self.away(head, "git would take this folder for a repository")
+
+
+def _leads_home(path: Path, repository: Repository) -> bool:
+    """Whether it is a worktree's and names the repository that keeps it."""
+    home = repository.common
+    return path.parent.parent == home / "worktrees" and named_in(path) == Path(os.path.realpath(home))
+
+
+def _may_filter(path: Path) -> bool:
+    """Whether attributes name a filter, or cannot be looked through."""
+    try:
+        held = read_start(path, MOST_READ + 1)
+    except OSError:
+        return True
+    return len(held) > MOST_READ or b"filter" in held
 
 
 def _is_removed(path: Path) -> bool:

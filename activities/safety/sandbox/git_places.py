@@ -1,12 +1,17 @@
 """Git's control files: which make a later git run somebody's code, and where the repository of a workspace lies."""
 
+import os
+import stat
 from dataclasses import dataclass
 from pathlib import Path
+
+from activities.stores.files import read_start
 
 CONTROL = ("hooks", "config", "config.worktree", "info/attributes")
 """In a repository's folder; `commondir` too, where it is no worktree's."""
 
-MOST_MODULES = 200
+MOST_MODULES = 1_000
+"""Of submodules, and of worktrees, that are looked at."""
 
 
 @dataclass(frozen=True)
@@ -26,26 +31,34 @@ def repository_of(workspace: Path) -> Repository | None:
     folder to the commands.
     """
     entry = workspace / ".git"
-    if entry.is_symlink() or not entry.exists():
-        return None
-    if entry.is_dir():
+    if is_folder(entry):
         return Repository(entry, entry)
-    folder = _named_in(entry, "gitdir:")
-    if folder is None or folder.parent.name != "worktrees" or _named_in(folder / "gitdir") != entry.resolve():
+    folder = named_in(entry, "gitdir:")
+    if folder is None or folder.parent.name != "worktrees" or named_in(folder / "gitdir") != entry.resolve():
         return None
-    common = _named_in(folder / "commondir")
+    common = named_in(folder / "commondir")
     return Repository(entry, common) if common == folder.parent.parent and common.is_dir() else None
 
 
-def _named_in(file: Path, before: str = "") -> Path | None:
-    """The real path that a small file of git names."""
+def is_folder(path: Path) -> bool:
+    """Whether a folder stands there itself, no link to one; not where nobody may look."""
     try:
-        text = file.read_bytes()[:4096].decode().strip()
-    except (OSError, UnicodeDecodeError):
+        return stat.S_ISDIR(path.lstat().st_mode)
+    except OSError:
+        return False
+
+
+def named_in(file: Path, before: str = "") -> Path | None:
+    """The real path that a small file of git names; None for a link, and for what names none."""
+    try:
+        text = read_start(file, 4096).decode().strip()
+        return Path(os.path.realpath(file.parent / text.removeprefix(before).strip())) if _names(text, before) else None
+    except (OSError, ValueError):
         return None
-    if not text.startswith(before):
-        return None
-    return (file.parent / text.removeprefix(before).strip()).resolve()
+
+
+def _names(text: str, before: str) -> bool:
+    return text.startswith(before) and bool(text.removeprefix(before).strip())
 
 
 def control_files(repository: Repository) -> list[Path]:
@@ -53,26 +66,37 @@ def control_files(repository: Repository) -> list[Path]:
     found = [repository.common / name for name in (*CONTROL, "commondir")]
     for module in modules(repository.common / "modules"):
         found += [module / name for name in (*CONTROL, "commondir")]
-    for tree in sorted(repository.common.glob("worktrees/*"))[:MOST_MODULES]:
+    for tree in worktrees(repository):
         found += [tree / name for name in ("config.worktree", "commondir", "gitdir")]
     return found
 
 
 def configurations(repository: Repository) -> list[Path]:
     """The files that git writes when it is told of a remote, a branch's upstream or a name."""
-    folder = repository.entry if repository.entry.is_dir() else _named_in(repository.entry, "gitdir:")
+    folder = repository.entry if is_folder(repository.entry) else named_in(repository.entry, "gitdir:")
     beside = [] if folder in {None, repository.common} else [folder / "config.worktree"]
     return [repository.common / "config", repository.common / "config.worktree", *beside]
 
 
+def worktrees(repository: Repository) -> list[Path]:
+    """What the repository keeps of each of its worktrees."""
+    return [folder for folder in _in(repository.common / "worktrees") if is_folder(folder)][:MOST_MODULES]
+
+
 def modules(folder: Path, depth: int = 3) -> list[Path]:
     """The repositories of submodules below a `modules` folder."""
-    if depth == 0 or not folder.is_dir() or folder.is_symlink():
-        return []
     found: list[Path] = []
-    for child in sorted(folder.iterdir())[:MOST_MODULES]:
-        if (child / "HEAD").exists():
+    for child in _in(folder) if depth else ():
+        if os.path.lexists(child / "HEAD"):
             found += [child, *modules(child / "modules", depth - 1)]
-        elif child.is_dir():
+        elif is_folder(child):
             found += modules(child, depth - 1)
     return found[:MOST_MODULES]
+
+
+def _in(folder: Path) -> list[Path]:
+    """What stands in a folder that is no link; nothing where nobody may look."""
+    try:
+        return sorted(folder.iterdir()) if is_folder(folder) else []
+    except OSError:
+        return []
