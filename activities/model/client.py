@@ -110,8 +110,11 @@ class AnthropicEndpoint:
 
     async def _close_idle(self) -> None:
         """Give back the connections that were not used for longest; those of a stream that is read stay."""
-        idle = [name for name in self._clients if not self._busy[name]]
-        for name in idle[: max(0, len(self._clients) - CLIENTS_HELD)]:
+        while len(self._clients) > CLIENTS_HELD:
+            # Looked for anew each time: while one is closed, streams begin and end beside it.
+            name = next((name for name in self._clients if not self._busy[name]), None)
+            if name is None:
+                return
             del self._busy[name]
             await self._clients.pop(name).close()
 

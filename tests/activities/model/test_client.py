@@ -67,6 +67,27 @@ async def test_connections_of_old_keys_are_given_back_but_not_under_a_stream() -
         await endpoint.close()
 
 
+@pytest.mark.journey
+async def test_many_streams_side_by_side_end_each_for_itself() -> None:
+    scenario = Scenario.model_validate({"fallback": {"content": "hello there"}})
+    body = b'{"model": "m", "max_tokens": 9, "stream": true, "messages": [{"role": "user", "content": "hi"}]}'
+    async with rehearse(scenario) as model:
+        environment = {"ANTHROPIC_BASE_URL": model.url}
+        endpoint = AnthropicEndpoint(environment)
+        await endpoint.warm()
+
+        async def one(number: int) -> str:
+            environment["ANTHROPIC_API_KEY"] = f"key-{number}"
+            async with endpoint.stream(body, "") as events:
+                return str([event async for event in events][-1]["type"])
+
+        for beginning in range(0, 200, 40):
+            ends = await asyncio.gather(*(one(beginning + number) for number in range(40)))
+            assert set(ends) == {"message_stop"}
+        assert endpoint.clients == CLIENTS_HELD
+        await endpoint.close()
+
+
 async def test_without_key_and_base_url_one_line_says_what_to_set(tmp_path: Path) -> None:
     failure = await _failure(tmp_path, {})
     assert (failure.kind, failure.retryable) == (FailureKind.NO_KEY, False)
