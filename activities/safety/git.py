@@ -14,13 +14,16 @@ from workflows.contracts.errors import ToolError
 LIMIT_S = 120.0
 _QUIET = (
     "core.hooksPath=/dev/null", "core.fsmonitor=false", "core.sshCommand=false", "protocol.allow=never",
-    "diff.external=", "core.pager=cat", "safe.bareRepository=explicit",
+    "diff.external=", "core.pager=cat", "safe.bareRepository=explicit", "submodule.recurse=false",
+    "diff.submodule=short", "status.submoduleSummary=false",
 )  # fmt: skip
 """Hooks, watchers and transports are programs that a repository's settings may name (spec 12 §5)."""
 USUAL = "/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin"
 """Where the machine's own git lies."""
 _KEPT = ("PATH", "HOME", "LANG", "TMPDIR", "XDG_CONFIG_HOME")
 _PROGRAMS = ("smudge", "clean", "process")
+_GO_INSIDE = frozenset({"status", "diff"})
+"""Of git: what runs another git in each folder that is a repository of its own, with filters of its own."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,10 @@ def git_program(environment: Mapping[str, str], folder: Path, usual: str = USUAL
 
 
 async def git(folder: Path, environment: Mapping[str, str], *words: str) -> Git:
-    """Run git in a folder, with the filters that its repository names switched off. Raises ToolError without git."""
+    """Run git in a folder, with the filters that its repository names switched off. Raises ToolError without git.
+
+    What changed inside repositories below it is not looked at.
+    """
     listed = await _run(
         folder, environment, ("config", "--local", "--includes", "--name-only", "--get-regexp", r"^filter\.")
     )
@@ -59,7 +65,8 @@ async def git(folder: Path, environment: Mapping[str, str], *words: str) -> Git:
     }
     off = [f"{name}.{part}=" for name in sorted(names) for part in _PROGRAMS]
     off += [f"{name}.required=false" for name in sorted(names)]
-    return await _run(folder, environment, words, off)
+    calm = ("--ignore-submodules=dirty",) if words[0] in _GO_INSIDE else ()
+    return await _run(folder, environment, (words[0], *calm, *words[1:]), off)
 
 
 async def _run(

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -52,3 +53,25 @@ async def test_a_repository_without_a_folder_of_its_own_is_not_taken_for_one(wor
     await git(work, surroundings, "init", "-q", "--bare", "planted")
     assert (await git(work / "planted", surroundings, "log")).code != 0
     assert "bare repository" in (await git(work / "planted", surroundings, "status")).error
+
+
+async def test_what_a_repository_below_names_to_run_is_not_run(work: Path) -> None:
+    surroundings = {"PATH": os.environ["PATH"], "HOME": str(work)}
+    named = ("-c", "user.name=a", "-c", "user.email=a@b")
+    below = work / "a/below"
+    below.mkdir(parents=True)
+    for folder in (work, below):
+        await git(folder, surroundings, "init", "-q")
+    (below / "f").write_text("one\n")
+    (below / ".gitattributes").write_text("* filter=a\n")
+    await git(below, surroundings, "add", ".")
+    subprocess.run(["git", *named, "commit", "-qm", "a"], cwd=below, check=True, timeout=30)
+    assert (await git(work, surroundings, "add", "a/below")).code == 0
+    for key in ("filter.a.clean", "core.fsmonitor"):
+        await git(below, surroundings, "config", key, f"{work}/bin/git")
+    # Its own word for it would count more than a setting.
+    (work / ".gitmodules").write_text('[submodule "a"]\n\tpath = a/below\n\turl = ./x\n\tignore = none\n')
+    (below / "f").write_text("two\n")
+    for words in (("status", "--porcelain", "--untracked-files=all"), ("diff",), ("diff", "HEAD")):
+        await git(work, surroundings, *words)
+    assert not [*work.rglob("ran")]

@@ -308,3 +308,16 @@ def test_what_another_command_may_leave_is_a_beginning(work: Path) -> None:
     second = keep(home, work, OPEN, [first])
     git(work, "config", "user.email", "a@b")
     assert settle_kept(second, work.parent / "quarantine", "x") == ["[sandbox: .git/config now has user.email]"]
+
+
+@pytest.mark.parametrize("line", ["mkfifo {}", "truncate -s 30G {}", "ln -s /dev/zero {}", "mkdir {}"])
+@pytest.mark.parametrize("name", [".git/config.worktree", "below/.git/config"])
+def test_what_has_no_end_is_taken_away_without_reading_it(work: Path, line: str, name: str) -> None:
+    before = take(work)
+    git(work, "init", "-q", "below")
+    (work / "below/.git/config").unlink()
+    subprocess.run(["bash", "-c", line.format(name)], cwd=work, check=True, timeout=10)
+    (told,) = settled(work, before)
+    assert told.startswith(f"[sandbox denial: {work / name} was taken away: (no file that git can read)")
+    assert not os.path.lexists(work / name)
+    assert settled(work, before, call="another") == []
