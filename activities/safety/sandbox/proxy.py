@@ -32,6 +32,11 @@ IDLE, TICK = 300.0, 2.0
 """Seconds without a command after which it ends; between two looks."""
 
 DIAL = 15.0
+MOST_CONNECTIONS = 400
+"""At once; each takes two descriptors, of the 1,024 that a process usually may have. Others wait."""
+
+NOTED_A_SECOND, MOST_NOTED = 100, 64 * 1024 * 1024
+"""Refusals that are told, and bytes of all of them."""
 _NEW_USER, _NEW_NET = 0x10000000, 0x40000000
 _SET_FLAGS, _UP = 0x8914, 0x1
 _PARENT_DEATH = 1
@@ -101,6 +106,8 @@ class Proxy:
         self.asked = asked
         self.last_use = time.monotonic()
         self.lock = threading.Lock()
+        self.room = threading.BoundedSemaphore(MOST_CONNECTIONS)
+        self.noted = (0, 0)
 
     def serve(self, tell_ready: Callable[[], None]) -> None:
         """Until nobody needs it any more."""
@@ -162,27 +169,39 @@ class Proxy:
             return False
 
     def accept(self, listener: socket.socket, ask: Callable[[socket.socket], Wanted]) -> None:
-        """One kind of connection, each in a thread of its own."""
+        """One kind of connection, each in a thread of its own; what there is no room for waits."""
         while True:
-            inside, _ = listener.accept()
-            threading.Thread(target=self.connect, args=(inside, ask), daemon=True).start()
+            self.room.acquire()
+            try:
+                inside, _ = listener.accept()
+                threading.Thread(target=self.connect, args=(inside, ask), daemon=True).start()
+            except (OSError, RuntimeError):
+                self.room.release()
+                time.sleep(0.1)
 
     def connect(self, inside: socket.socket, ask: Callable[[socket.socket], Wanted]) -> None:
+        """See one connection through."""
+        try:
+            self.judge(inside, ask)
+        finally:
+            self.room.release()
+
+    def judge(self, inside: socket.socket, ask: Callable[[socket.socket], Wanted]) -> None:
         """Judge what one connection wants, and join it with the host."""
         with inside:
-            inside.settimeout(DIAL)
             try:
                 wanted = ask(inside)
             except (OSError, ValueError):
                 return
+            inside.settimeout(DIAL)
             try:
                 outside = self.dial(wanted.host, wanted.port)
             except Refused as refused:
                 self.note(wanted, str(refused))
                 wanted.refuse(inside, str(refused))
                 return
-            except OSError as error:
-                wanted.fail(inside, error.strerror or str(error))
+            except (OSError, ValueError) as error:
+                wanted.fail(inside, getattr(error, "strerror", None) or str(error))
                 return
             with outside:
                 join(inside, outside, wanted)
@@ -235,7 +254,9 @@ class Proxy:
         return {port for port in ports if isinstance(port, int)}
 
     def note(self, wanted: Wanted, why: str) -> None:
-        """Tell what was refused, for the result of the command."""
-        line = json.dumps({"at": time.time(), "host": wanted.host[:300], "port": wanted.port, "why": why})
+        """Tell what was refused, for the result of the command; not all of a flood."""
+        now, line = time.time(), {"host": wanted.host[:300], "port": wanted.port, "why": why}
         with self.lock, (self.folder / "refused.ndjson").open("a") as file:
-            file.write(line + "\n")
+            self.noted = (int(now), self.noted[1] + 1 if self.noted[0] == int(now) else 1)
+            if self.noted[1] <= NOTED_A_SECOND and file.tell() < MOST_NOTED:
+                file.write(json.dumps({"at": now, **line}) + "\n")

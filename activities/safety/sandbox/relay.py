@@ -3,11 +3,14 @@
 import re
 import select
 import socket
+import time
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 MOST_HEAD = 32_768
 CHUNK = 65_536
+ASKING = 15.0
+"""Seconds in which a client must have said all that it asks for."""
 _REQUEST = re.compile(rb"([A-Z]+) (\S+) HTTP/1\.[01]\r\n")
 _OF_ONE_HOP = re.compile(rb"(?im)^(?:proxy-connection|proxy-authorization|connection|keep-alive):[^\n]*\n")
 
@@ -54,9 +57,9 @@ class Wanted:
 
 def http_request(inside: socket.socket) -> Wanted:
     """What a client of an HTTP proxy asks for. ValueError when it is no such request."""
-    head = b""
+    head, until = b"", time.monotonic() + ASKING
     while b"\r\n\r\n" not in head:
-        more = inside.recv(CHUNK)
+        more = _received(inside, CHUNK, until)
         head += more
         if not more or len(head) > MOST_HEAD:
             raise ValueError("no request")
@@ -81,30 +84,39 @@ def http_request(inside: socket.socket) -> Wanted:
 
 def socks_request(inside: socket.socket) -> Wanted:
     """What a client of a SOCKS5 proxy asks for. ValueError when it asks for anything but a connection."""
-    version, count = _exactly(inside, 2)
-    _exactly(inside, count)
+    until = time.monotonic() + ASKING
+    version, count = _exactly(inside, 2, until)
+    _exactly(inside, count, until)
     if version != 5:
         raise ValueError("not SOCKS5")
     inside.sendall(b"\x05\x00")
-    _version, command, _reserved, kind = _exactly(inside, 4)
+    _version, command, _reserved, kind = _exactly(inside, 4, until)
     if kind == 3:
-        host = _exactly(inside, _exactly(inside, 1)[0]).decode("latin-1")
+        host = _exactly(inside, _exactly(inside, 1, until)[0], until).decode("latin-1")
     elif kind in {1, 4}:
         size = 4 if kind == 1 else 16
-        host = socket.inet_ntop(socket.AF_INET if kind == 1 else socket.AF_INET6, _exactly(inside, size))
+        host = socket.inet_ntop(socket.AF_INET if kind == 1 else socket.AF_INET6, _exactly(inside, size, until))
     else:
         raise ValueError("no address")
-    port = int.from_bytes(_exactly(inside, 2), "big")
+    port = int.from_bytes(_exactly(inside, 2, until), "big")
     if command != 1:
         inside.sendall(b"\x05\x07\x00\x01\x00\x00\x00\x00\x00\x00")
         raise ValueError("only connections")
     return Wanted(host, port, "socks")
 
 
-def _exactly(inside: socket.socket, count: int) -> bytes:
+def _received(inside: socket.socket, count: int, until: float) -> bytes:
+    left = until - time.monotonic()
+    if left <= 0:
+        raise TimeoutError("nothing whole was asked for in time")
+    inside.settimeout(left)
+    return inside.recv(count)
+
+
+def _exactly(inside: socket.socket, count: int, until: float) -> bytes:
     data = b""
     while len(data) < count:
-        more = inside.recv(count - len(data))
+        more = _received(inside, count - len(data), until)
         if not more:
             raise ValueError("cut off")
         data += more

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -62,19 +63,14 @@ def asked(*allowed: str, **more: object) -> dict[str, object]:
 
 def curl(found: network.Network, *words: str) -> str:
     """What curl says inside."""
+    return inside(found, "curl", "-sS", "-m", "20", *words)
+
+
+def inside(found: network.Network, *words: str) -> str:
+    """What a program says inside."""
     environment = {"PATH": os.environ["PATH"], **network.proxy_environment(), "NO_PROXY": "", "no_proxy": ""}
-    argv = [
-        sys.executable,
-        "-c",
-        f"import json\n{INSIDE}",
-        json.dumps(found.namespaces),
-        "curl",
-        "-sS",
-        "-m",
-        "20",
-        *words,
-    ]
-    done = subprocess.run(argv, env=environment, capture_output=True, check=False, timeout=60)
+    entering = (sys.executable, "-c", f"import json\n{INSIDE}", json.dumps(found.namespaces))
+    done = subprocess.run([*entering, *words], env=environment, capture_output=True, check=False, timeout=60)
     return (done.stdout + done.stderr).decode()
 
 
@@ -135,6 +131,52 @@ def test_a_host_that_is_opened_later_counts_at_once_and_never_means_this_machine
         assert "not on the list" in curl(found, url)
         opened.write_text(json.dumps({"call": "c", "hosts": [], "opened": [f"localhost:{server}"]}) + "\n")
         assert "leads to this machine itself" in curl(found, url)
+
+
+FLOOD = """
+import socket, sys
+way, held, refused = ("127.0.0.1", int(sys.argv[1])), [], 0
+try:
+    while len(held) < 1200:
+        held.append(socket.create_connection(way, 1))
+except OSError:
+    pass
+del held[:]
+for number in range(1000):
+    with socket.create_connection(way, 30) as one:
+        one.sendall(b"CONNECT h%d.example:443 HTTP/1.1\\r\\n\\r\\n" % number)
+        refused += one.recv(100).startswith(b"HTTP/1.1 403")
+print(refused)
+"""
+
+
+def test_a_flood_of_connections_leaves_the_way_out_open_and_few_notes(folder: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 1024), hard))
+    try:
+        with network.network(folder, asked("a.example"), folder) as found:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+            assert inside(found, sys.executable, "-c", FLOOD, str(HTTP_PORT)) == "1000\n"
+            assert 0 < len((folder / "refused.ndjson").read_bytes().splitlines()) < 900
+            assert "is not on the list" in curl(found, "http://other.example/")
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_who_asks_for_nothing_whole_is_let_go(folder: Path) -> None:
+    slow = (
+        "import socket, sys, time\n"
+        "began, way = time.monotonic(), ('127.0.0.1', int(sys.argv[1]))\n"
+        "with socket.create_connection(way, 5) as one:\n"
+        "    try:\n"
+        "        while time.monotonic() - began < 40:\n"
+        "            one.sendall(b'G')\n"
+        "            time.sleep(0.5)\n"
+        "    except OSError:\n"
+        "        print('let go')\n"
+    )
+    with network.network(folder, asked("a.example"), folder) as found:
+        assert inside(found, sys.executable, "-c", slow, str(HTTP_PORT)) == "let go\n"
 
 
 def test_a_persons_own_proxy_is_gone_through(folder: Path) -> None:
