@@ -2,46 +2,82 @@
 
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 
+from activities.safety.sandbox.git_index import linked_folders
 from activities.safety.sandbox.git_keys import names_program
-from activities.safety.sandbox.git_places import repository_of
+from activities.safety.sandbox.git_places import is_folder, named_in, repository_of
 
 _MOST = 262_144
 """Bytes of a configuration that are read; a longer one is not trusted."""
+_DEEPEST = 4
+"""Submodules inside each other."""
 _SECTION = re.compile(r'\[\s*([\w.-]+)\s*(?:"((?:[^"\\]|\\.)*)")?\s*\]\s*(.*)', re.DOTALL)
 _KEY = re.compile(r"([A-Za-z][\w-]*)\s*(?:=\s*(.*))?", re.DOTALL)
+_GOES_INSIDE = {("diff", "submodule"), ("status", "submodulesummary"), ("submodule", "recurse")}
+"""Keys by which git looks into submodules also where its index names none."""
 
-_KEPT: dict[tuple[str, tuple[int, ...]], bool] = {}
+_KEPT: dict[tuple[Path, Path | None, tuple[int, ...]], bool] = {}
 _MOST_KEPT = 256
 
 
 def is_git_trusted(folder: Path) -> bool:
-    """Whether git finds no repository here, or one whose own files neither run programs nor lead elsewhere."""
+    """Whether git finds no repository here, or one whose own files neither run programs nor lead elsewhere.
+
+    The same must hold for its submodules: `git status` and `git diff` run git in each.
+    """
     root = next((one for one in (folder, *folder.parents) if os.path.lexists(one / ".git")), None)
     if root is None:
         return True
     repository = repository_of(root)
     if repository is None:
         return False
+    own = _folder_of(repository.entry)
     odd = [repository.common / "config.worktree"]
     if repository.entry == repository.common:
         odd.append(repository.common / "commondir")
     if any(os.path.lexists(path) for path in odd):
         return False
-    return _is_harmless_file(repository.common / "config")
+    return own is not None and _is_harmless_file(repository.common / "config") and _are_submodules_trusted(root, own)
 
 
-def _is_harmless_file(path: Path) -> bool:
+def _are_submodules_trusted(root: Path, own: Path, depth: int = 0) -> bool:
+    named = linked_folders(own)
+    return (
+        named is not None
+        and (not named or depth < _DEEPEST)
+        and all(_is_submodule_trusted(root / name, depth + 1) for name in named)
+    )
+
+
+def _is_submodule_trusted(root: Path, depth: int) -> bool:
+    if not os.path.lexists(root / ".git"):
+        return True
+    own = _folder_of(root / ".git")
+    if own is None or any(os.path.lexists(own / name) for name in ("config.worktree", "commondir")):
+        return False
+    return _is_harmless_file(own / "config", root) and _are_submodules_trusted(root, own, depth)
+
+
+def _folder_of(entry: Path) -> Path | None:
+    """Where the repository whose `.git` that is keeps its index; None where a link or nothing stands there."""
+    return entry if is_folder(entry) else named_in(entry, "gitdir:")
+
+
+def _is_harmless_file(path: Path, tree: Path | None = None) -> bool:
+    """`tree`: where the files of a submodule lie, which its configuration may name."""
     try:
         facts = path.stat()
         stamp = (facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
-        known = _KEPT.get((str(path), stamp))
+        known = _KEPT.get((path, tree, stamp))
         if known is None:
-            known = facts.st_size <= _MOST and is_harmless(path.read_text(encoding="utf-8"))
+            known = facts.st_size <= _MOST and is_harmless(
+                path.read_text(encoding="utf-8"), _leads_to(path.parent, tree)
+            )
             while len(_KEPT) >= _MOST_KEPT:
                 _KEPT.pop(next(iter(_KEPT)), None)
-            _KEPT[str(path), stamp] = known
+            _KEPT[path, tree, stamp] = known
         return known
     except FileNotFoundError:
         return True
@@ -49,8 +85,15 @@ def _is_harmless_file(path: Path) -> bool:
         return False
 
 
-def is_harmless(text: str) -> bool:
-    """Whether a configuration of git names no program; one that cannot be read line by line is not trusted."""
+def _leads_to(folder: Path, tree: Path | None) -> Callable[[str], bool]:
+    return lambda value: tree is not None and (folder / value).resolve() == tree
+
+
+def is_harmless(text: str, is_own: Callable[[str], bool] = lambda _value: False) -> bool:
+    """Whether a configuration of git names no program; one that cannot be read line by line is not trusted.
+
+    `is_own`: whether `core.worktree` may have that value.
+    """
     section = ""
     for line in _lines(text):
         rest = line
@@ -63,9 +106,15 @@ def is_harmless(text: str) -> bool:
         if not rest or rest[0] in "#;":
             continue
         key = _KEY.fullmatch(rest)
-        if key is None or names_program(section, key[1].lower(), (key[2] or "").strip().strip('"')):
+        if key is None or not _is_harmless_key(section, key[1].lower(), (key[2] or "").strip().strip('"'), is_own):
             return False
     return True
+
+
+def _is_harmless_key(section: str, name: str, value: str, is_own: Callable[[str], bool]) -> bool:
+    if (section, name) == ("core", "worktree"):
+        return is_own(value)
+    return (section, name) not in _GOES_INSIDE and not names_program(section, name, value)
 
 
 def _lines(text: str) -> list[str]:

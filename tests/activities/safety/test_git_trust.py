@@ -95,3 +95,65 @@ def test_a_real_work_tree_is_trusted(repository: Path, tmp_path: Path) -> None:
     assert is_git_trusted(tmp_path / "t")
     add(repository, "[core]\n\tpager = ./x\n")
     assert not is_git_trusted(tmp_path / "t")
+
+
+def git(folder: Path, *words: str) -> None:
+    named = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "protocol.file.allow=always"]
+    subprocess.run(["git", "-C", str(folder), *named, *words], check=True, timeout=20, capture_output=True)
+
+
+@pytest.fixture
+def inside(repository: Path, tmp_path: Path) -> Path:
+    """The folder of a submodule's own repository, made by git itself."""
+    git(tmp_path, "init", "-q", "s")
+    git(tmp_path / "s", "commit", "-q", "--allow-empty", "-m", "x")
+    git(repository, "submodule", "add", "-q", str(tmp_path / "s"), "deep/sub")
+    return repository / ".git/modules/deep/sub"
+
+
+def test_a_repository_with_a_submodule_is_trusted_until_that_names_a_program(repository: Path, inside: Path) -> None:
+    assert is_git_trusted(repository)
+    with (inside / "config").open("a") as file:
+        file.write('[filter "a"]\n\tclean = ./x\n')
+    assert not is_git_trusted(repository)
+
+
+@pytest.mark.parametrize("version", ["2", "3", "4", "split"])
+def test_a_submodule_is_found_however_the_index_is_written(repository: Path, inside: Path, version: str) -> None:
+    (repository / "deep/a").touch()
+    git(repository, "add", "-N" if version == "3" else "-f", "deep/a")
+    git(repository, "update-index", *(["--split-index"] if version == "split" else ["--index-version", version]))
+    assert is_git_trusted(repository)
+    with (inside / "config").open("a") as file:
+        file.write("[core]\n\tfsmonitor = ./x\n")
+    assert not is_git_trusted(repository)
+
+
+def test_a_submodule_that_leads_elsewhere_is_not_trusted(repository: Path, inside: Path, tmp_path: Path) -> None:
+    kept = (inside / "config").read_text()
+    (inside / "config").write_text(kept.replace("worktree = ", f"worktree = {tmp_path}/elsewhere/"))
+    assert not is_git_trusted(repository)
+    (inside / "config").write_text(kept)
+    (inside / "commondir").write_text("../../..")
+    assert not is_git_trusted(repository)
+
+
+def test_a_folder_that_was_added_as_a_repository_is_looked_into(repository: Path) -> None:
+    git(repository, "init", "-q", "sub")
+    git(repository / "sub", "commit", "-q", "--allow-empty", "-m", "x")
+    git(repository, "add", "sub")
+    assert is_git_trusted(repository)
+    add(repository / "sub", '[filter "a"]\n\tclean = ./x\n')
+    assert not is_git_trusted(repository)
+
+
+@pytest.mark.parametrize("text", ["[diff]\n\tsubmodule = diff\n", "[status]\n\tsubmoduleSummary = true\n"])
+def test_a_configuration_that_sends_git_into_any_submodule_is_not_trusted(repository: Path, text: str) -> None:
+    add(repository, text)
+    assert not is_git_trusted(repository)
+
+
+def test_an_index_that_cannot_be_read_is_not_trusted(repository: Path, inside: Path) -> None:
+    data = (repository / ".git/index").read_bytes()
+    (repository / ".git/index").write_bytes(data[:4] + b"\x00\x00\x00\x09" + data[8:])
+    assert not is_git_trusted(repository)
