@@ -166,7 +166,14 @@ def _is_own(path: str, policy: Policy) -> bool:
 
 def quarantined(moved: Sequence[Moved]) -> list[str]:
     """A line for each thing that was moved away."""
-    return _few([f"[sandbox denial: {each.path} was moved to {each.to}: {each.why}]" for each in moved])
+    return _few([_quarantined(each) for each in moved])
+
+
+def _quarantined(each: Moved) -> str:
+    path = each.path if each.path.isprintable() else ascii(each.path)
+    if each.to:
+        return f"[sandbox denial: {path} was moved to {each.to}: {each.why}]"
+    return f"[sandbox denial: {path} could not be moved away ({each.why_not}), a person must look at it: {each.why}]"
 
 
 def _few(lines: list[str]) -> list[str]:

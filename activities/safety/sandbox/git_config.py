@@ -20,7 +20,7 @@ from activities.safety.sandbox.git_found import repositories
 from activities.safety.sandbox.git_keys import Keys, Weight
 from activities.safety.sandbox.git_places import configurations, control_files, repository_of
 from activities.safety.sandbox.git_writers import Right
-from activities.safety.sandbox.quarantine import move
+from activities.safety.sandbox.quarantine import move, opened_up
 from activities.stores.files import make_folder, read_start, write_atomic
 from activities.stores.home import Home
 from activities.stores.vault import Vault
@@ -275,6 +275,11 @@ def _locked(path: Path) -> Iterator[Path]:
         try:
             os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o600))
             break
+        except PermissionError:
+            if time.monotonic() > until:
+                raise
+            opened_up(path.parent)
+            time.sleep(0.05)
         except FileExistsError:
             if time.monotonic() > until:
                 lock = path.with_name(f"{path.name}.{secrets.token_hex(8)}.lock")

@@ -30,7 +30,10 @@ class Moved:
 
     path: str
     to: str
+    """Empty where it could not be moved."""
     why: str
+    why_not: str = ""
+    """Why it stays where it is."""
 
 
 def take_inventory(workspace: Path) -> Inventory:
@@ -102,8 +105,12 @@ class _Guard:
         return bool(now) and now != self.before.get(str(path), "")
 
     def away(self, path: Path, why: str) -> None:
-        """Move it, without following anything."""
-        self.moved.append(Moved(str(path), str(moved_away(path, self.quarantine)), why))
+        """Move it, without following anything; what cannot be moved is told, and keeps nothing else in its place."""
+        try:
+            to, why_not = str(moved_away(path, self.quarantine)), ""
+        except OSError as error:
+            to, why_not = "", error.strerror or str(error)
+        self.moved.append(Moved(str(path), to, why, why_not))
 
     def own_files(self) -> None:
         """Settings of agents that are new; an empty folder is our own stand-in."""

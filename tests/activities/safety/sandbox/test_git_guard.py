@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from activities.safety.sandbox.denials import quarantined
 from activities.safety.sandbox.git_guard import Inventory, settle, take_inventory
 from activities.safety.sandbox.quarantine import copied_away
 from tests.fakes.held import PROJECT
@@ -267,11 +268,23 @@ def test_what_moved_across_disks_is_kept_as_far_as_it_can_be(tmp_path: Path) -> 
     assert [(target / name).stat().st_size for name in ("pipe", "large")] == [0, 0]
 
 
+def test_what_cannot_be_moved_is_told_and_shields_nothing_else(work: Path) -> None:
+    was = before(work)
+    for name in ("one", "two"):
+        git(work, "init", "-q", name)
+        (work / name / ".git/hooks/pre-commit").write_text(HOOK)
+    (work.parent / "quarantine").write_text("a file where a folder belongs")
+    moved = settle(work, was, work.parent / "quarantine")
+    assert [(each.to, Path(each.path).parts[-4]) for each in moved] == [("", "one"), ("", "two")]
+    assert all("could not be moved away (" in line for line in quarantined(moved))
+
+
 def test_what_a_command_closed_to_the_person_is_looked_at_and_moved() -> None:
     """As another user, since root is let in anywhere."""
     program = (
         "import os, sys\n"
         "from pathlib import Path\n"
+        "from activities.safety.sandbox import git_config\n"
         "from activities.safety.sandbox.git_guard import settle, take_inventory\n"
         "os.getuid() or os.setuid(65534)\n"
         "work = Path(sys.argv[1]); hooks = work / 'below/.git/hooks'; closed = work / 'closed'\n"
@@ -283,9 +296,13 @@ def test_what_a_command_closed_to_the_person_is_looked_at_and_moved() -> None:
         "hooks.chmod(0o700); (hooks / 'post-merge').touch(); hooks.chmod(0o500)\n"
         "moved += settle(work, was, work.parent / 'quarantine')\n"
         "print(*[Path(each.path).name for each in moved], [each.name for each in hooks.iterdir()])\n"
+        "config = work / 'below/.git/config'; config.write_text('[core]\\n\\tfsmonitor = evil\\n')\n"
+        "config.parent.chmod(0o500)\n"
+        "git_config.settle(work, {}, work.parent / 'quarantine', 'one', git_config.Right())\n"
+        "print(config.exists())\n"
     )
     with tempfile.TemporaryDirectory() as place:
         Path(place).chmod(0o777)
         words = [sys.executable, "-c", program, f"{place}/work"]
         ran = subprocess.run(words, cwd=PROJECT[0], capture_output=True, text=True, timeout=30, check=False)
-    assert ran.stdout.split("\n")[0] == "pre-commit post-merge []", ran.stderr
+    assert ran.stdout.splitlines() == ["pre-commit post-merge []", "False"], ran.stderr
