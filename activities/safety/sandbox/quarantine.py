@@ -45,7 +45,8 @@ def copied_away(path: Path, target: Path) -> None:
 
 def opened_up(folder: Path) -> None:
     """Let the person into a folder that a command has closed; it is theirs all the same."""
-    with suppress(OSError, NotImplementedError):
+    # A RuntimeError is what an older kernel's lack of such a chmod becomes.
+    with suppress(OSError, RuntimeError):
         folder.chmod(stat.S_IMODE(folder.lstat().st_mode) | stat.S_IRWXU, follow_symlinks=False)
 
 
