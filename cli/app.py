@@ -1,5 +1,6 @@
 """The command line: one line per command; what a mistake becomes, and with which exit code."""
 
+import errno
 import os
 import sys
 from itertools import pairwise
@@ -55,6 +56,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 denied or needs approval, 4 excha
 
 def main() -> int:
     """Run the command of this process's arguments; its exit code."""
+    _have_streams()
     code = _ended()
     if "temporalio" in sys.modules:
         # Threads of Temporal's client that are still on their way out abort an interpreter that ends before them.
@@ -62,6 +64,15 @@ def main() -> int:
             stream.flush()
         os._exit(code)
     return code
+
+
+def _have_streams() -> None:
+    """What was closed before we began (`>&-`) takes all and gives nothing; its number is not a file's by chance."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            number = os.open(os.devnull, os.O_RDWR)
+            os.set_inheritable(number, True)  # noqa: FBT003 - it takes no name for it
+            setattr(sys, name, os.fdopen(number, mode))
 
 
 def _ended() -> int:
@@ -77,10 +88,20 @@ def _ended() -> int:
         _forget_output()
         return 1
     except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        code = _complain(words, f"{where}{error.strerror or error}", 1, "os_error")
+        code = _complain(words, _about(error), 1, "os_error")
         _forget_output()
         return code
+
+
+def _about(error: OSError) -> str:
+    """What the system could not do, and to what."""
+    why = error.strerror or str(error)
+    if error.filename:
+        return f"{error.filename}: {why}"
+    if isinstance(error, FileNotFoundError):
+        return "The folder that you are in is gone: change to one that is there."
+    is_output = error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+    return f"The output cannot be written: {why}." if is_output else why
 
 
 def _forget_output() -> None:
@@ -89,7 +110,7 @@ def _forget_output() -> None:
 
 
 def _called(words: list[str]) -> int:
-    from workflows.contracts.errors import PerdureError, UserError
+    from workflows.contracts.errors import PerdureError, UserError, reason_of
 
     try:
         from cli.commands_on_demand import program
@@ -98,9 +119,9 @@ def _called(words: list[str]) -> int:
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except UserError as error:
-        return _complain(words, str(error), error.exit_code, error.reason)
+        return _complain(words, str(error), error.exit_code, reason_of(error))
     except PerdureError as error:
-        return _complain(words, str(error), 1, type(error).__name__)
+        return _complain(words, str(error), 1, reason_of(error))
     except OSError:
         raise
     except Exception as error:
@@ -125,6 +146,14 @@ def _usage(error: Exception) -> str:
 def _complain(words: list[str], message: str, code: int, reason: str) -> int:
     """Say it in one line; where JSON was asked for, as an object on stdout too."""
     print(f"perdure: {' '.join(message.split())}", file=sys.stderr)
+    try:
+        _print_object(words, message, code, reason)
+    except OSError:  # nothing more can be said there
+        _forget_output()
+    return code
+
+
+def _print_object(words: list[str], message: str, code: int, reason: str) -> None:
     if _wants(words, "--output-format"):
         from cli.display.results import json_line, outcome_of_error, result_object
         from workflows.contracts.errors import UserError
@@ -134,7 +163,6 @@ def _complain(words: list[str], message: str, code: int, reason: str) -> int:
         import json
 
         print(json.dumps({"error": message, "reason": reason, "exit_code": code}), flush=True)
-    return code
 
 
 def _wants(words: list[str], flag: str) -> bool:

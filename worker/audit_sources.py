@@ -64,7 +64,8 @@ def home_source(home: Home, session: str, env: Mapping[str, str]) -> Source:
     heads = tuple(dict.fromkeys(head for _at, head in reversed(rows)))
     store = open_store(home.store_url(env))
     notes = tuple(
-        f"{len(done.files)} files were taken back to entry {done.to} at {done.at} by {done.by} (perdure rewind)"
+        f"{len(done.files)} {'file was' if len(done.files) == 1 else 'files were'} taken back to entry {done.to} "
+        f"at {done.at} by {done.by} (perdure rewind)"
         for done in Rewinder(home, store, name).rewinds()
     )
     return Source(name, store, heads, notes=notes, damages=damages)

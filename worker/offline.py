@@ -13,6 +13,7 @@ from activities.safety.bash.judge import judge
 from activities.safety.bash.setting import Setting
 from activities.safety.bash.syntax import parse
 from activities.stores.home import Home
+from workflows.contracts.errors import UsageError
 from workflows.contracts.permissions import Decision, Mode, Policy, Verdict
 from workflows.contracts.sandbox import SandboxSettings
 from workflows.contracts.settings import SessionSettings
@@ -21,7 +22,16 @@ from workflows.core.rule_matching import covers_alone
 if TYPE_CHECKING:  # a table of all tools takes its time to import
     from activities.tool_calls.asked import Standpoint
 
-__all__ = ["Explained", "Setting", "corpus_setting", "explain", "judge_lines", "match_lines", "standpoint"]
+__all__ = [
+    "Explained",
+    "Setting",
+    "check_tools",
+    "corpus_setting",
+    "explain",
+    "judge_lines",
+    "match_lines",
+    "standpoint",
+]
 
 MOST_LINE = 1_000_000
 """Characters of a line that is read."""
@@ -121,6 +131,15 @@ def explain(tool: str, subject: str, mode: Mode | None, standpoint: "Standpoint"
     is_allowed = verdict.decision == Decision.ALLOW
     waiting = None if is_allowed else if_trusted(standpoint, tool, subject, decided)
     return Explained(verdict, policy, decided, waiting)
+
+
+def check_tools(names: Iterable[str]) -> None:
+    """UsageError for a name that no tool has."""
+    from activities.tool_calls.registry import TOOLS
+
+    known = sorted(tool.name for tool in TOOLS)
+    if wrong := [name for name in names if name not in known]:
+        raise UsageError(f"There is no tool {', '.join(wrong)}; there are {', '.join(known)}.", reason="no_tool")
 
 
 def standpoint(

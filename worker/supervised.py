@@ -99,7 +99,8 @@ class Supervised:
             return False
         code = self._process.returncode if self._process else None
         self._forget()
-        self.fail(f"{_how(code)}{self._last_words()}")
+        # Who is killed from outside did not say why in its log: its last line there is about something else.
+        self.fail(_how(code) + ("" if code in {-signal.SIGKILL, -signal.SIGTERM} else self._last_words()))
         return True
 
     def end(self, grace_s: float = TERM_GRACE_S) -> None:

@@ -48,24 +48,34 @@ def tasks_here(home: Home, session: str) -> list[TaskHere]:
     return sorted(found, key=lambda task: task.started)
 
 
+def task_here(home: Home, session: str, named: str) -> TaskHere:
+    """One task of a session; UsageError when this host knows of no such task."""
+    record, task = _found(home, session, named)
+    return _task(session, Maskers(home, os.environ).of(session), record, task)
+
+
 def printed(home: Home, session: str, named: str, *, follows: bool = False) -> Iterator[str]:
     """The newest output of a task, secrets masked; with `follows` also what comes until it ends, line by line.
 
     UsageError when this host knows of no such task.
     """
-    journal = Journal(home.journal)
-    if session not in journal.sessions():
-        raise UsageError(f"Nothing of session {session} is kept on this host: ask where it runs.", reason="no_task")
-    try:
-        record, _task = found_task(journal, session, named)
-    except ToolError as error:
-        raise UsageError(str(error), reason="no_task") from error
+    record, _ = _found(home, session, named)
     masker = Maskers(home, os.environ).of(session)
     end, size = ended(record.folder), stored_bytes(record.folder)
     if end is not None or not follows:
         yield _text(masker, read_tail(record.folder, SHOWN, end), is_cut=_size(record, end) > SHOWN)
         return
     yield from _followed(masker, record, max(0, size - SHOWN))
+
+
+def _found(home: Home, session: str, named: str) -> tuple[CallRecord, TaskRecord]:
+    journal = Journal(home.journal)
+    if session not in journal.sessions():
+        raise UsageError(f"Nothing of session {session} is kept on this host: ask where it runs.", reason="no_task")
+    try:
+        return found_task(journal, session, named)
+    except ToolError as error:
+        raise UsageError(str(error), reason="no_task") from error
 
 
 def _followed(masker: Masker, record: CallRecord, offset: int) -> Iterator[str]:

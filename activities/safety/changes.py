@@ -29,9 +29,10 @@ from workflows.contracts.tools import Effect, ToolOutcome
 
 DIFF_CHARACTERS = 4_000
 DIFF_LINES = 5_000
+"""Lines on either side above which no diff is made."""
 WHOLE_BYTES = 1_000_000
 """Of a file before and after, up to which a person sees the whole diff."""
-"""Lines on either side above which no diff is made."""
+NOT_ENDED = "\n\\ No newline at end of file"
 HUNK = re.compile(r"([-+])(\d+)")
 Given = TypeVar("Given")
 
@@ -152,7 +153,7 @@ def short_diff(old: str, new: str, first: int = 1) -> str:
 
     `first` is the number of the line with which both begin.
     """
-    sides = old.split("\n"), new.split("\n")
+    sides = _sides(old, new)
     if max(map(len, sides)) > DIFF_LINES or len(old) + len(new) > 100 * DIFF_LINES:
         return f"[{len(sides[0]):,} lines before, {len(sides[1]):,} after: no diff is shown]"
     text = ""
@@ -168,9 +169,20 @@ def whole_diff(change: Change) -> str:
     data = change.before.data if change.before else b""
     if len(data) + len(change.data) > WHOLE_BYTES:
         return f"[{len(data):,} bytes before, {len(change.data):,} after: no diff is shown]"
-    old, new = (decode(each)[0].split("\n") for each in (data, change.data))
-    lines = list(difflib.unified_diff(old, new, n=3, lineterm=""))[2:]
+    sides = _sides(*(decode(each)[0] for each in (data, change.data)))
+    lines = list(difflib.unified_diff(*sides, n=3, lineterm=""))[2:]
     return clean("\n".join(lines)) or "[only line endings or blanks at its end change]"
+
+
+def _sides(old: str, new: str) -> tuple[list[str], list[str]]:
+    """The lines of both; where only one text ends its last line, the other's says that it does not."""
+    is_told = old.endswith("\n") or new.endswith("\n")
+    return _lines(old, is_told=is_told), _lines(new, is_told=is_told)
+
+
+def _lines(text: str, *, is_told: bool) -> list[str]:
+    *lines, last = text.split("\n")
+    return [*lines, last + NOT_ENDED * is_told] if last else lines
 
 
 def _moved(header: str, by: int) -> str:

@@ -20,6 +20,7 @@ from cli.signing import signed_answer
 from worker.engine import Home
 from workflows.contracts.errors import EngineUnreachable, PerdureError, UsageError
 from workflows.contracts.permissions import Approval, Mode
+from workflows.core.intake import PLAN_TOOL
 
 AT_ONCE = 8
 """Sessions asked side by side."""
@@ -112,6 +113,8 @@ async def _send_answers(
     answered = chosen_of(name, found, chosen, everything=everything)
     if said.allow and (question := next((one for one in answered if one.choices), None)):
         raise UsageError(f"Question {question.id} is answered by choosing: perdure answer {name} {question.id}")
+    if said.mode and (question := next((one for one in answered if one.tool != PLAN_TOOL), None)):
+        raise UsageError(f"--mode goes with the approval of a plan; question {question.id} is about {question.tool}.")
     rules = [await Reader(home).offered(one) if said.always else () for one in answered]
     if said.always and () in rules:
         question = answered[rules.index(())]

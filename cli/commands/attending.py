@@ -32,7 +32,7 @@ from cli.sessions import Sessions
 from cli.signing import new_request, signed_answer
 from cli.watch import Screen
 from worker.engine import Home
-from workflows.contracts.errors import ExitCode, PerdureError, UserError
+from workflows.contracts.errors import ExitCode, PerdureError, UserError, reason_of
 from workflows.contracts.events import ApprovalAnswered, ApprovalAsked, Event, ExchangeEnded, ModelRetry, Notice
 from workflows.contracts.permissions import Approval
 from workflows.contracts.session import Interrupt, TurnEnd
@@ -299,7 +299,7 @@ async def _with_text(outcome: Outcome, reader: Reader, head: str, turn: int) -> 
 
 
 async def _failed(attended: Attended, error: PerdureError) -> int:
-    known = error if isinstance(error, UserError) else UserError(str(error), reason=type(error).__name__)
+    known = error if isinstance(error, UserError) else UserError(str(error), reason=reason_of(error))
     outcome = outcome_of_error(known, attended.session, time.monotonic() - attended.started)
     print_outcome(attended.output, outcome)
     if not attended.output:

@@ -1,5 +1,6 @@
 """What a person chose for a session: flags and environment become settings, or a line that says what is wrong."""
 
+import math
 import os
 import re
 import sys
@@ -77,7 +78,7 @@ class Choices:
             base_url=base_url,
             added_folders=tuple(folder_of(name, "--add-dir names one that is there") for name in self.add_dirs),
         )
-        if self.idle_seconds < 0:
+        if self.idle_seconds < 0 or not math.isfinite(self.idle_seconds):
             raise UsageError("--idle-seconds is a number of seconds above 0.")
         return chosen.model_copy(update={"idle_seconds": self.idle_seconds}) if self.idle_seconds else chosen
 
@@ -89,6 +90,8 @@ class Choices:
         ):  # fmt: skip
             if value < 0:
                 raise UsageError(f"{flag} cannot be below 0.")
+            if not math.isfinite(value):
+                raise UsageError(f"{flag} is a number; leave it out for no limit.")
         fallbacks = tuple(split_words([self.fallback_model]))
         if len(fallbacks) > MOST_FALLBACKS:
             raise UsageError(f"--fallback-model takes at most {MOST_FALLBACKS} models; {len(fallbacks)} are named.")
@@ -174,6 +177,10 @@ def folder_of(cwd: str, hint: str = "--cwd names the one to work in") -> str:
         if not folder.is_dir():
             raise UsageError(f"There is no folder {folder}: {hint}.", reason="no_folder")
     except OSError as error:
+        if not cwd and isinstance(error, FileNotFoundError):
+            raise UsageError(
+                "The folder that you are in is gone: change to one that is there.", reason="no_folder"
+            ) from error
         raise UsageError(f"The folder {cwd or '.'} cannot be used: {error.strerror}.", reason="no_folder") from error
     if not os.access(folder, os.R_OK | os.X_OK):
         raise UsageError(f"The folder {folder} cannot be read: permission denied.", reason="no_folder")
@@ -183,14 +190,20 @@ def folder_of(cwd: str, hint: str = "--cwd names the one to work in") -> str:
 def prompt_of(words: Iterable[str] | None) -> str:
     """The prompt from the arguments, or from standard input when there are none or `-`."""
     text = " ".join(words or ())
-    if text and text != "-":
-        return text
+    if text != "-" and words:
+        return _said(text)
     if text != "-" and sys.stdin.isatty():
         raise UsageError('What is to be done? perdure run "…", or give the prompt on standard input.')
     data = sys.stdin.buffer.read(MOST_STDIN_BYTES + 1)
     if len(data) > MOST_STDIN_BYTES:
         raise UsageError("The prompt is over 10 MB; put it into a file instead.")
-    return data.decode("utf-8", "replace")
+    return _said(data.decode("utf-8", "replace"))
+
+
+def _said(prompt: str) -> str:
+    if not prompt.strip():
+        raise UsageError("The prompt is empty: say what is to be done.")
+    return prompt
 
 
 def detached_notice(session: str, chosen: SessionSettings) -> str:

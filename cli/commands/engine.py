@@ -100,7 +100,7 @@ def _table(now: engine.EngineStatus) -> "Table":
 def _part(part: engine.PartStatus, state: str) -> str:
     words = [f"{state}, pid {part.pid}, for {_span(part.uptime_s)}" if part.pid else "not running"]
     if part.restarts:
-        words.append(f"started again {part.restarts} times")
+        words.append("started again once" if part.restarts == 1 else f"started again {part.restarts} times")
     if part.last_error:
         words.append(f"last error: {part.last_error}")
     return "; ".join(words)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli.commands.choices import Choices, folder_of
-from cli.display.cells import one_line
+from cli.display.cells import decided_by, one_line
 from workflows.contracts.errors import ExitCode, UsageError
 from workflows.core.permission_rules import problem
 
@@ -103,8 +103,8 @@ def _sandbox(folder: str) -> "SandboxSettings":
 
 def _show(found: "Explained") -> None:
     verdict = found.verdict
-    why = f": {one_line(verdict.text)}" if verdict.text else ""
-    print(f"{verdict.decision.value}, by {verdict.by} {one_line(verdict.rule)}".rstrip() + why)
+    why = f": {one_line(verdict.text)}" if verdict.text not in {"", f"rule {verdict.rule}"} else ""
+    print(f"{verdict.decision.value}, by {decided_by(verdict.by, one_line(verdict.rule))}{why}")
     if verdict.file or verdict.source:
         print(f"    from {one_line(verdict.file) or 'the ' + verdict.source}  ({verdict.source})")
     for reason in verdict.reasons:

@@ -11,6 +11,7 @@ import typer
 
 from cli.commands.sessions import AsJson, Session, plain
 from cli.commands.starting import ID_LETTERS
+from cli.display.audit import counted
 from cli.gateway import open_sessions
 from cli.line import Listed
 from cli.person import check_person
@@ -186,7 +187,7 @@ def _show(done: Done) -> None:
     if done.wish.files and not done.files:
         print(f"The agent changed no file since {where}.")
     elif done.files and not done.wish.dry_run:
-        print(f"{len(done.files)} files are as they were at {where}.")
+        print(f"{counted(len(done.files), 'file is as it was', 'files are as they were')} at {where}.")
     if done.commands:
         print(f"Not taken back: whatever {done.commands} command{'s'[: done.commands != 1]} did since then.")
     if done.new:

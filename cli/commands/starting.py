@@ -69,6 +69,8 @@ async def start_and_watch(start: Start, environment: Mapping[str, str] = os.envi
         start.choices.settings(environment, "rehearsal" if scenario else ""),
         start.choices.thresholds(),
     )
+    if settings.tools:
+        _check_tools(settings)
     is_embedded = named_server(environment) is None
     if is_embedded and not scenario and not model_keys.leads_to_a_model(environment):
         raise KeyRefused(NO_KEY, reason="no_key")
@@ -107,6 +109,12 @@ async def start_and_watch(start: Start, environment: Mapping[str, str] = os.envi
         may_answer=not start.output, started=begun,
     )  # fmt: skip
     return await attend(attended)
+
+
+def _check_tools(settings: SessionSettings) -> None:
+    from worker.offline import check_tools  # a table of all tools takes its time to import
+
+    check_tools(settings.tools)
 
 
 def _named(start: Start) -> Start:

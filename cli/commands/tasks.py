@@ -16,7 +16,7 @@ from cli.person import check_person
 from cli.sessions import Sessions
 from cli.signing import as_person
 from worker.engine import Home
-from worker.tasks import TaskHere, printed, tasks_here
+from worker.tasks import TaskHere, printed, task_here, tasks_here
 from workflows.contracts.errors import UsageError
 
 if TYPE_CHECKING:  # reading contracts takes longer than listing tasks
@@ -35,11 +35,17 @@ def tasks(
 ) -> None:
     """List what runs in the background of all sessions, or of one; show what a task prints, or end it."""
     home = Home.from_environment()
+    if as_json and (follow or stop):
+        raise UsageError("--json is for lists and for one task's newest output, without --follow and --stop.")
     if (follow or stop) and not task:
         raise UsageError("Which task? Say `perdure tasks ID TASK`, with --follow or --stop.")
     if stop:
         check_person("perdure tasks --stop")
         print(asyncio.run(_stop(home, session, task)))
+    elif task and as_json:
+        name = asyncio.run(_name(home, session))
+        told = {**asdict(task_here(home, name, task)), "output": "".join(printed(home, name, task))}
+        print(json.dumps(told, indent=2))
     elif task:
         for piece in printed(home, asyncio.run(_name(home, session)), task, follows=follow):
             sys.stdout.write(safe_output(piece))

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from pydantic import JsonValue
 
-from cli.display.cells import one_line
+from cli.display.cells import decided_by, one_line
 from cli.display.theme import Theme
 from workflows.contracts.audit import (
     CallStep,
@@ -87,15 +87,14 @@ def _exchange_rows(step: ExchangeStep, theme: Theme) -> Iterator[str]:
 
 def _call_rows(step: CallStep, theme: Theme) -> Iterator[str]:
     yield _first(step, f"call {step.exchange}.{step.place}", theme, f"{step.tool} {one_line(step.input)}", style="tool")
-    rule = f" {one_line(step.rule)}" if step.rule else ""
-    rule += f" ({one_line(step.file)})" if step.file else ""
+    file = f" ({one_line(step.file)})" if step.file else ""
     asked = (
         f", answered by {one_line(step.signer) or 'somebody'} (signature {step.signature})" if step.signature else ""
     )
     reason = f": {one_line(step.reason)}" if step.reason not in {"", f"rule {step.rule}"} else ""
     yield theme.paint(
         "error" if step.decision == "deny" or step.signature in {"invalid", "unsigned"} else "dim",
-        f"{_INDENT}{step.decision} by {step.by}{rule}{asked}{reason}",
+        f"{_INDENT}{step.decision} by {decided_by(step.by, one_line(step.rule))}{file}{asked}{reason}",
     )
     style = {"ok": "ok", "unknown": "warning"}.get(step.status, "error")
     yield f"{_INDENT}{theme.paint(style, step.status)}" + theme.paint(

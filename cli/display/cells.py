@@ -128,3 +128,8 @@ def anchored(row: str, width: int) -> str:
 
 def _cluster_cells(cluster: str) -> int:
     return max(0, wcwidth(cluster)) if len(cluster) == 1 else cells(cluster)
+
+
+def decided_by(by: str, rule: str) -> str:
+    """Who or what decided about a call: its kind and the rule, which may name the kind itself."""
+    return rule if rule.startswith(f"{by}:") else f"{by} {rule}".rstrip()

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from cli.display.cells import one_line, safe
-from workflows.contracts.errors import ExitCode, UserError
+from cli.display.cells import decided_by, one_line, safe
+from workflows.contracts.errors import ExitCode, UserError, reason_of
 from workflows.contracts.messages import Role, Text, ToolUse
 from workflows.contracts.session import Totals, TurnEnd
 from workflows.contracts.tools import CallStatus
@@ -77,7 +77,7 @@ def outcome_of(session: str, end: TurnEnd, error: str, totals: Totals, seconds: 
 
 def outcome_of_error(error: UserError, session: str = "", seconds: float = 0) -> Outcome:
     """The outcome of a command that an error of the person's ended."""
-    return Outcome(session, error.reason, error.exit_code, error=str(error), seconds=seconds)
+    return Outcome(session, reason_of(error), error.exit_code, error=str(error), seconds=seconds)
 
 
 def result_object(outcome: Outcome) -> Json:
@@ -162,17 +162,24 @@ def _denial(outcome: OutcomeBody, use: ToolUse | None) -> Json:
 _MOST_DENIALS = 10
 """Refused calls that are told one by one where a person reads; the JSON names all."""
 _LONGEST_INPUT = 120
+_SUBJECTS = ("command", "file_path", "notebook_path", "path", "pattern", "url", "query")
 
 
 def _denied_line(denial: Json) -> str:
     """One refused call: what it was to do, and who or what refused it by which rule."""
-    given = denial["tool_input"]
-    first = next((value for value in given.values() if isinstance(value, str)), "") if isinstance(given, dict) else ""
-    what = one_line(first)
+    what = one_line(_subject(denial["tool_input"]))
     short = what if len(what) <= _LONGEST_INPUT else f"{what[:_LONGEST_INPUT]}…"
-    rule = f" {denial['rule']}" if denial["rule"] else ""
     why = f": {denial['reason']}" if denial["reason"] not in {"", f"rule {denial['rule']}"} else ""
-    return "  " + one_line(f"{denial['tool_name']} {short} - by {denial['by']}{rule}{why}")
+    return "  " + one_line(
+        f"{denial['tool_name']} {short} - by {decided_by(str(denial['by']), str(denial['rule']))}{why}"
+    )
+
+
+def _subject(given: JsonValue) -> str:
+    """What a call was about: a command, a file, an address; else the first text of its input."""
+    texts = {name: text for name, text in given.items() if isinstance(text, str)} if isinstance(given, dict) else {}
+    named = [texts[name] for name in _SUBJECTS if name in texts]
+    return next(iter([*named, *texts.values()]), "")
 
 
 _SPOKEN = {TurnEnd.DONE, TurnEnd.DENIED, TurnEnd.EXCHANGES, TurnEnd.BUDGET}

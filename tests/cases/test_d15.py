@@ -42,7 +42,7 @@ TABLE: dict[str, tuple[Open, int, str]] = {
     "turn limit": (scene(fallback=reply(bash("true")), words=(*BYPASS, "--max-turns", "2")), 4, "max_turns"),
     "budget": (scene(fallback=reply(bash("true")), words=(*BYPASS, "--max-budget-usd", "0.0001")), 6, "max_budget"),
     "refused last": (scene(reply(bash("touch made")), "I was not allowed to."), 3, "permission_denied"),
-    "no server": (scene("never", keys={"TEMPORAL_ADDRESS": "127.0.0.1:1"}), 5, "EngineUnreachable"),
+    "no server": (scene("never", keys={"TEMPORAL_ADDRESS": "127.0.0.1:1"}), 5, "engine_unreachable"),
 }
 
 SISTERS: dict[str, tuple[Open, int, str]] = {
@@ -56,7 +56,7 @@ SISTERS: dict[str, tuple[Open, int, str]] = {
                          "permission_denied"),
     "nobody listens": (scene("never", keys={"ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}, words=("--max-retries", "2")),
                        8, "model_unreachable"),
-    "no such mode": (scene("never", words=("--permission-mode", "careless")), 2, "UsageError"),
+    "no such mode": (scene("never", words=("--permission-mode", "careless")), 2, "usage"),
 }  # fmt: skip
 
 

@@ -121,6 +121,42 @@ def test_an_output_that_takes_no_more_is_one_line(tmp_path: Path) -> None:
     assert (ended.returncode, ended.stderr.count("\n")) == (1, 1)
 
 
+@pytest.mark.journey
+def test_json_that_cannot_be_written_is_one_line_too(tmp_path: Path) -> None:
+    words = [*PROGRAM, "run", "--output-format", "json", "hi"]
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(words, env=environment(tmp_path), stdout=full, stderr=subprocess.PIPE, text=True,
+                               timeout=60, check=False, stdin=subprocess.DEVNULL)  # fmt: skip
+    assert (ended.returncode, ended.stderr.count("\n")) == (7, 1)
+
+
+@pytest.mark.parametrize(
+    ("words", "closed", "code"),
+    [
+        ("--help", ">&-", 0),
+        ("settings", ">&-", 0),
+        ("permissions check --jsonl -", "<&-", 0),
+        ("ls", ">&-", 5),
+        ("ls", "2>&-", 5),
+        ("ls --json", "<&- >&- 2>&-", 5),
+    ],
+)
+def test_a_stream_that_is_closed_changes_no_exit_code(tmp_path: Path, words: str, closed: str, code: int) -> None:
+    command = ["sh", "-c", f"{shlex.join(PROGRAM)} {words} {closed}"]
+    ended = subprocess.run(command, env=environment(tmp_path), capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.returncode, "fault" in ended.stdout + ended.stderr) == (code, False)
+
+
+def test_a_folder_that_is_gone_is_told(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    piped = ["sh", "-c", f"rmdir {shlex.quote(str(gone))}; {shlex.join(PROGRAM)} settings"]
+    ended = subprocess.run(piped, env=environment(tmp_path), capture_output=True, text=True, timeout=60, check=False,
+                           cwd=gone)  # fmt: skip
+    assert ended.returncode == 2
+    assert "folder that you are in is gone" in ended.stderr
+
+
 def test_a_reader_that_leaves_is_no_fault(tmp_path: Path) -> None:
     piped = ["sh", "-c", f"{shlex.join(PROGRAM)} --help | true"]
     ended = subprocess.run(

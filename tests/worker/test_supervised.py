@@ -38,6 +38,11 @@ def test_an_end_is_told_with_the_childs_last_words(part: Supervised) -> None:
     assert (part.state.failures, part.state.restarts, part.state.pid) == (1, 0, 0)
 
 
+def test_what_was_killed_from_outside_gave_no_reason(part: Supervised) -> None:
+    run_to_its_end(part, "sh", "-c", "echo about something else; kill -KILL $$")
+    assert part.last_error == "killed by SIGKILL"
+
+
 def test_of_a_long_line_the_beginning_and_the_reason_are_kept(part: Supervised) -> None:
     part.fail("it ended" + "." * 2_000 + "no such table")
     assert part.last_error.startswith("it ended.")

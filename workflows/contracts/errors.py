@@ -14,6 +14,7 @@ PerdureError
     └── KeyRefused           7
 """
 
+import re
 from enum import StrEnum
 
 
@@ -60,6 +61,13 @@ class FailureKind(StrEnum):
 
 class PerdureError(Exception):
     """The root of the family."""
+
+
+def reason_of(error: PerdureError) -> str:
+    """The word that a program reads for an error: its own reason, else its kind, such as `engine_unreachable`."""
+    own = getattr(error, "reason", "")
+    name = "Failed" if type(error) is UserError else type(error).__name__.removesuffix("Error")
+    return own or re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
 
 
 class ToolError(PerdureError):
@@ -109,7 +117,8 @@ class UserError(PerdureError):
         super().__init__(message)
         if exit_code is not None:
             self.exit_code = exit_code
-        self.reason = reason or type(self).__name__
+        self.reason = reason
+        """A word for programs where the kind alone says too little."""
 
 
 class UsageError(UserError):

@@ -350,11 +350,15 @@ async def test_a_command_that_is_shown_whole_shows_no_secret(stage: Stage) -> No
 @pytest.mark.parametrize(
     ("call", "shown"),
     [
-        (use("Write", file_path="new", content="one\ntwo\n"), ["+one", "+two"]),
-        (use("Edit", file_path="old", old_string="b", new_string="B"), [" a", "-b", "+B", " c"]),
-        (use("Write", file_path="old", content="a\nc\n"), [" a", "-b", " c"]),
+        (use("Write", file_path="new", content="one\ntwo\n"), ["@@ -0,0 +1,2 @@", "+one", "+two"]),
+        (use("Edit", file_path="old", old_string="b", new_string="B"), ["@@ -1,3 +1,3 @@", " a", "-b", "+B", " c"]),
+        (use("Write", file_path="old", content="a\nc\n"), ["@@ -1,3 +1,2 @@", " a", "-b", " c"]),
+        (
+            use("Write", file_path="old", content="a\nb\nc"),
+            ["@@ -1,3 +1,3 @@", " a", " b", "-c", "+c", "\\ No newline at end of file"],
+        ),
     ],
-    ids=["new file", "edit", "whole file"],
+    ids=["new file", "edit", "whole file", "end of the last line"],
 )
 async def test_a_question_about_a_file_shows_the_change_and_the_change_is_what_is_made(
     stage: Stage, call: ToolUse, shown: list[str]
@@ -365,7 +369,7 @@ async def test_a_question_about_a_file_shows_the_change_and_the_change_is_what_i
     asked = (await run_tool(stage.world, stage.request(mode=Mode.DEFAULT, exchange=2))).approval
     assert asked is not None
     content = (await stage.world.store.get(asked.content)).decode().splitlines()
-    assert [line for line in content[1:] if line.strip() and not line.startswith("@@")] == shown
+    assert content[1:] == shown
     given: dict[str, Any] = {"mode": Mode.DEFAULT, "exchange": 2, "approval": asked}
     unseen = await run_tool(stage.world, stage.request(**given, answer=yes(asked, content="")))
     assert unseen.status == CallStatus.NEEDS_APPROVAL

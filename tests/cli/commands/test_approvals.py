@@ -54,8 +54,9 @@ def test_a_denied_call_does_not_run_and_the_model_is_told_why(cli: Cli) -> None:
 
 def test_an_answer_to_no_question_is_refused_with_what_is_open(cli: Cli) -> None:
     asking(cli, "which")
-    wrong = cli("approve", "which", "9.9")
-    assert (wrong.returncode, wrong.stderr.count("\n")) == (2, 1)
+    for words in (("9.9",), ("--mode", "acceptEdits")):
+        wrong = cli("approve", "which", *words)
+        assert (wrong.returncode, wrong.stderr.count("\n")) == (2, 1)
     assert cli("deny", "which").returncode == 0
     cli.await_state("which", "idle")
     assert cli("approve", "which").returncode == 2

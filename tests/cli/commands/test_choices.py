@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.commands.choices import Choices, detached_notice, folder_of, split_words
+from cli.commands.choices import Choices, detached_notice, folder_of, prompt_of, split_words
+from worker.offline import check_tools
 from workflows.contracts.errors import UsageError
 from workflows.contracts.permissions import Mode, Unattended
 from workflows.contracts.settings import DEFAULT_MODEL
@@ -55,6 +56,8 @@ def test_limits_become_thresholds_and_the_rest_stays() -> None:
         (Choices(disallowed_tools=('Bash(echo "("),Edit(x)',)), "brackets do not match"),
         (Choices(add_dirs=("/nowhere",)), "--add-dir names one that is there"),
         (Choices(max_turns=-1), "--max-turns"),
+        *((Choices(max_budget_usd=odd), "--max-budget-usd is a number") for odd in (float("nan"), float("inf"))),
+        *((Choices(idle_seconds=odd), "--idle-seconds is a number") for odd in (-1, float("nan"), float("inf"))),
         (Choices(fallback_model="a,b,c,d"), "at most 3"),
         (Choices(model="rehearsal:/nowhere.yaml"), "/nowhere.yaml"),
     ],
@@ -92,3 +95,15 @@ def test_a_detached_session_says_what_changes_its_denials() -> None:
     assert "--unattended wait" in told
     wide = Choices(detach=True, permission_mode=Mode.BYPASS.value).settings({})
     assert "denied" not in detached_notice("s", wide)
+
+
+@pytest.mark.parametrize("words", [[""], ["  ", "\n"]])
+def test_an_empty_prompt_is_told_before_anything_else_is_looked_at(words: list[str]) -> None:
+    with pytest.raises(UsageError, match="prompt is empty"):
+        prompt_of(words)
+
+
+def test_a_tool_that_there_is_none_of_is_wrong_usage() -> None:
+    check_tools(["Bash", "Read"])
+    with pytest.raises(UsageError, match="There is no tool Bahs; there are AskUserQuestion, Bash,"):
+        check_tools(["Read", "Bahs"])

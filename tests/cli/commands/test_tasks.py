@@ -29,6 +29,8 @@ def test_a_running_task_is_listed_shown_without_secrets_and_ended_by_name(cli: C
     shown = eventually(lambda: cli("tasks", "keeper", task).stdout, 20, "its output")
     assert shown.startswith("one\nkey ")
     assert "sk-ant" not in shown
+    told = cli.json("tasks", "keeper", task, "--json")
+    assert (told["id"], told["is_running"], told["output"]) == (task, True, shown)
     stopped = cli("tasks", "keep", task, "--stop")
     assert (stopped.returncode, stopped.stdout) == (0, f"Task {task} of session keeper has ended; its agent is told.\n")
     cli.await_state("keeper", "idle")

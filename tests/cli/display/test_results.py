@@ -96,9 +96,15 @@ def test_each_refused_call_is_told_with_who_refused_it_in_one_line() -> None:
         denials=(
             {"tool_name": "Bash", "tool_input": {"command": "git\npush"}, "by": "hook", "rule": "g.sh", "reason": "no"},
             {"tool_name": "Edit", "tool_input": {}, "by": "rule", "rule": "Edit", "reason": "rule Edit"},
+            {"tool_name": "Write", "tool_input": {"content": "x", "file_path": "/a"}, "by": "unattended",
+             "rule": "unattended: deny", "reason": "no rule allows it"},
         ),
-    )
-    assert text_lines(ended)[1].splitlines()[1:3] == ["  Bash git push - by hook g.sh: no", "  Edit - by rule Edit"]
+    )  # fmt: skip
+    assert text_lines(ended)[1].splitlines()[1:4] == [
+        "  Bash git push - by hook g.sh: no",
+        "  Edit - by rule Edit",
+        "  Write /a - by unattended: deny: no rule allows it",
+    ]
 
 
 def entries(*bodies: Body) -> list[Entry]:
