@@ -12,6 +12,7 @@ LARGEST = 64 * 1024 * 1024
 _LINK = b"\x00\x00\xe0\x00"
 """The mode of such an entry, in every version."""
 _MODE, _DIGESTS, _EXTENDED = 24, (20, 32), 0x4000
+_VERSIONS = {2, 3, 4}
 
 
 def linked_folders(git: Path) -> list[str] | None:
@@ -50,6 +51,8 @@ def _linked(file: str, stamp: tuple[int, ...]) -> tuple[str, ...] | None:
     if _LINK not in data:
         return ()
     version, count = struct.unpack(">II", data[4:12])
+    if version not in _VERSIONS:
+        return None
     return next((found for size in _DIGESTS if (found := _entries(data, version, count, size)) is not None), None)
 
 
