@@ -14,6 +14,8 @@ from workflows.contracts.messages import ToolUse
 from workflows.contracts.permissions import Approval, Mode
 from workflows.contracts.tools import CallStatus, Pass
 
+pytestmark = pytest.mark.journey
+
 ASKS = use("Bash", command="python3 -c 'print(6 * 7)'")
 RULE = 'Bash(python3 -c "print(6 \\* 7)")'
 DEFAULT: dict[str, Any] = {"mode": Mode.DEFAULT}

@@ -29,6 +29,8 @@ from workflows.contracts.settings import SessionSettings
 from workflows.contracts.tools import CallStatus
 from workflows.contracts.transcript import MessageBody, OutcomeBody
 
+pytestmark = pytest.mark.journey
+
 CHANGED = {"hookEventName": "PreToolUse", "updatedInput": {"command": 'python3 -c "print(7 * 7)"'}}
 RUN = use("Bash", command="python3 -c 'print(6 * 7)'")
 BLOCKED = ["BLOCK", "It sends data away.\nVERDICT: BLOCK it uploads the project"]

@@ -24,6 +24,8 @@ from workflows.contracts.settings import SessionSettings
 from workflows.contracts.tools import CallStatus, ToolOutcome
 from workflows.contracts.transcript import canonical
 
+pytestmark = pytest.mark.journey
+
 MIB = 1024 * 1024
 
 
@@ -82,7 +84,6 @@ async def test_a_child_in_the_background_neither_holds_the_call_nor_outlives_it(
     assert shell.alive() == []
 
 
-@pytest.mark.journey
 async def test_a_server_that_keeps_the_pipe_open_is_ended_with_the_command(shell: Shell) -> None:
     told = await shell.run("(setsid sh -c 'while :; do echo up; sleep 0.2; done' &) ; sleep 0.3; echo ready")
     assert "ready" in text_of(told)
@@ -90,7 +91,6 @@ async def test_a_server_that_keeps_the_pipe_open_is_ended_with_the_command(shell
     assert shell.alive() == []
 
 
-@pytest.mark.journey
 async def test_children_that_burn_end_at_the_limit(shell: Shell) -> None:
     told = await shell.run("sleep 0; for i in 1 2 3 4; do (while :; do :; done) & done; echo begun; wait", timeout=1500)
     assert text_of(told).startswith("begun\n[ended after 1.5 s, its time limit")
@@ -98,7 +98,6 @@ async def test_children_that_burn_end_at_the_limit(shell: Shell) -> None:
     assert shell.alive() == []
 
 
-@pytest.mark.journey
 async def test_endless_output_costs_neither_memory_nor_room_in_the_result(shell: Shell) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     told = await shell.run("sleep 0; yes", timeout=4000)
@@ -116,13 +115,11 @@ async def test_standard_input_is_empty(shell: Shell) -> None:
     assert text_of(await shell.run("cat; read x || echo nothing; tty")).startswith("nothing\nnot a tty")
 
 
-@pytest.mark.journey
 async def test_a_command_that_closes_and_opens_descriptors_ends_at_its_limit(shell: Shell) -> None:
     told = await shell.run("sleep 0; exec 3<>/dev/null; echo on; sleep 60", timeout=500)
     assert text_of(told).startswith("on\n[ended after 0.5 s")
 
 
-@pytest.mark.journey
 async def test_a_silent_command_ends_at_the_silence_limit(tmp_path: Path) -> None:
     shell = Shell(tmp_path, bash_silence=1)
     told = await shell.run("echo on; sleep 60")
@@ -207,7 +204,6 @@ async def test_of_a_failed_command_less_is_shown(shell: Shell) -> None:
     assert text_of(told).endswith("20000\n[exit code 2]")
 
 
-@pytest.mark.journey
 @pytest.mark.parametrize(
     ("command", "shown"),
     [
@@ -283,7 +279,6 @@ async def test_a_runner_that_does_not_come_in_time_never_comes(shell: Shell) -> 
     assert not (shell.workspace / "f").exists()
 
 
-@pytest.mark.journey
 async def test_progress_tells_the_newest_output(shell: Shell) -> None:
     seen: list[tuple[bytes, int]] = []
     call = make_call(shell.world, shell.workspace, "Bash", progress=lambda text, size: seen.append((text, size)))

@@ -11,6 +11,8 @@ from workflows.contracts.directives import Move
 from workflows.contracts.tools import CallStatus, ToolDone
 from workflows.contracts.transcript import OutcomeBody
 
+pytestmark = pytest.mark.journey
+
 
 def git(folder: Path, *words: str) -> str:
     """Run git as a person would, who has no settings."""

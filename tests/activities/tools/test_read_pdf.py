@@ -19,6 +19,8 @@ from workflows.contracts.errors import ToolError
 from workflows.contracts.messages import Document
 from workflows.contracts.settings import SessionSettings
 
+pytestmark = pytest.mark.journey
+
 
 def whole(objects: list[bytes]) -> bytes:
     """A file of these objects, the first of them its root."""
@@ -138,7 +140,6 @@ def test_a_file_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
         show_pdf(file.fileno(), "a.pdf", "", as_text=True, stopped=lambda: False, limits=Limits(seconds=1))
 
 
-@pytest.mark.journey
 def test_a_page_that_takes_too_much_memory_takes_none_of_the_worker(tmp_path: Path) -> None:
     (tmp_path / "a.pdf").write_bytes(costly(8_000_000))
     before, limits = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, Limits(memory=200 * 1024 * 1024)

@@ -127,6 +127,7 @@ async def test_a_secret_of_a_page_is_kept_nowhere(world: World, tmp_path: Path) 
     assert not any(secret.encode() in file.read_bytes() for file in world.home.web.iterdir())
 
 
+@pytest.mark.journey
 def test_the_cache_keeps_no_more_than_its_bounds(tmp_path: Path) -> None:
     cache = WebCache(tmp_path / "web")
     for number in range(9):

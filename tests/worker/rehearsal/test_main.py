@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.journey
+
 Write = Callable[[str], Path]
 PROGRAM = [sys.executable, "-m", "worker.rehearsal"]
 
@@ -66,7 +68,6 @@ def test_a_mistake_is_one_line_and_the_usage_exit_code(scenario_file: Write) -> 
     assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (2, "", 1)
 
 
-@pytest.mark.journey
 def test_a_port_that_is_taken_is_told(scenario_file: Write) -> None:
     file = scenario_file("fallback: hi\n")
     with program(file) as (_, url):

@@ -233,6 +233,7 @@ async def test_the_sdk_sees_a_refusal_as_a_bad_request_and_the_server_counts_it(
     assert (model.refusals, model.requests[0].answer) == (1, "refused:image_too_large")
 
 
+@pytest.mark.journey
 async def test_a_body_over_the_limit_is_read_to_its_end_and_refused(stage: Stage) -> None:
     _, client = await stage.play({"fallback": "hi"})
     with pytest.raises(anthropic.APIStatusError) as caught:

@@ -200,6 +200,7 @@ def test_a_git_that_writes_at_this_moment_is_waited_for_and_not_overwritten(work
     assert not lock.exists()
 
 
+@pytest.mark.journey
 def test_a_lock_that_a_killed_git_left_does_not_keep_what_was_planted(work: Path) -> None:
     before, was = take(work), config_of(work)
     git(work, "config", "core.pager", "evil")
