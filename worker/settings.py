@@ -93,7 +93,7 @@ def change_setting(home: Home, folder: str, change: Change) -> Path:
     # A link of the person's own, into a folder where they keep such files, is followed.
     file = Path(os.path.realpath(places.user_files()[0])) if is_own else file
     make = without_value if change.removes else with_value
-    edited(file, file.parent if is_own else root, lambda held: make(held, change.key, change.value))
+    edited(file, file.parent if is_own else root, lambda held: make(held, change.key, change.value), home)
     if not is_own and not change.removes:
         record = _record(str(root), (grant_of(change.key, change.value),), change.by)
         put_record(home, record, lambda said: signature(home, said), adds=True)

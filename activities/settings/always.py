@@ -43,7 +43,7 @@ def _saved(places: Places, folder: Path, key: str, items: Sequence[str], by: str
         raise UserError(f"{places.home.person_key} holds no key to sign with; nothing was saved.", reason="person_key")
     signer = Ed25519PrivateKey.from_private_bytes(secret)
     file, root = local_file(folder), roots_of(folder)[-1]
-    added = append_items(file, key, items, Path(root))
+    added = append_items(file, key, items, Path(root), places.home)
     grants = tuple(grant_of(key, item) for item in items)
     record = TrustRecord(folder=root, grants=grants, id=secrets.token_hex(8), at=stamp(datetime.now(UTC)), by=by)
     put_record(places.home, record, lambda said: signer.sign(said).hex(), adds=True)

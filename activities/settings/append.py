@@ -12,6 +12,8 @@ from activities.settings.locking import locked_folder
 from activities.settings.places import OWN
 from activities.settings.reading import read_regular
 from activities.stores.files import make_folder, write_atomic
+from activities.stores.home import Home
+from activities.stores.written import note_written
 from workflows.contracts.errors import UserError
 from workflows.contracts.permissions import Decision, Source
 from workflows.core.permission_rules import parse
@@ -33,19 +35,20 @@ def append_rules(file: Path, rules: Sequence[str], root: Path, action: Decision 
     return append_items(file, f"permissions.{action}", rules, root)
 
 
-def append_items(file: Path, key: str, items: Sequence[str], root: Path) -> tuple[str, ...]:
+def append_items(file: Path, key: str, items: Sequence[str], root: Path, home: Home | None = None) -> tuple[str, ...]:
     """Add texts to the list of a key, such as `permissions.allow`, in the same way."""
-    before = edited(file, root, lambda held: reduce(lambda made, item: with_value(made, key, item), items, held))
+    before = edited(file, root, lambda held: reduce(lambda made, item: with_value(made, key, item), items, held), home)
     return tuple(item for item in dict.fromkeys(items) if item not in items_of(before, key))
 
 
-def edited(file: Path, root: Path, change: Callable[[Held], Held]) -> Held:
+def edited(file: Path, root: Path, change: Callable[[Held], Held], home: Home | None = None) -> Held:
     """Write what `change` makes of the file's object, and give what it was; the same is not written again.
 
     A process that dies meanwhile leaves the old file or the new one. UserError also where `change` raises it, and where
-    the new file could not be read as settings.
+    the new file could not be read as settings. With `home` it is noted there that a person's word wrote the file: a
+    command that runs in the workspace meanwhile is not taken for its writer.
     """
-    _make_folder(file.parent)
+    _make_folder(file.parent, home)
     with locked_folder(file.parent):
         _check_place(file, root)
         _remove_leftovers(file)
@@ -58,16 +61,22 @@ def edited(file: Path, root: Path, change: Callable[[Held], Held]) -> Held:
             data = json.dumps(made, indent=_indent_of(text), ensure_ascii=False).encode() + b"\n"
             if broken := read_layer(data, Source.LOCAL, str(file)).broken:
                 raise UserError(f"{broken}; mend it, then try again.", reason="malformed")
-            write_atomic(file, data, _mode_of(file))
+            _write(file, data, _mode_of(file), home)
     return held
 
 
-def _make_folder(folder: Path) -> None:
+def _write(file: Path, data: bytes, mode: int, home: Home | None) -> None:
+    if home is not None:
+        note_written(home, file, file.read_bytes() if file.exists() else None, data)
+    write_atomic(file, data, mode)
+
+
+def _make_folder(folder: Path, home: Home | None) -> None:
     if folder.is_dir():
         return
     make_folder(folder)
     if folder.name == OWN:
-        write_atomic(folder / ".gitignore", _UNSHARED, 0o644)
+        _write(folder / ".gitignore", _UNSHARED, 0o644, home)
 
 
 def _check_place(file: Path, root: Path) -> None:

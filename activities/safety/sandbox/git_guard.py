@@ -3,6 +3,7 @@
 import hashlib
 import os
 import stat
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,11 +17,14 @@ Standing = str | list[str]
 """What stands at a path: of a folder that counts, its files."""
 Inventory = dict[str, Standing]
 """By path; empty for nothing."""
+IsPersons = Callable[[Path, str], bool]
+"""Whether a person's word made of a file what it is now, since its content had this short digest; empty for no file."""
 
 MOST_READ = 65_536
 MOST_FILES = 500
 """Of a folder: so many are looked into, and so many hooks are moved one by one."""
 
+_FOR_AGENTS = "an agent's settings that no person wrote"
 _FOR_GIT = "it leads git to another repository"
 
 
@@ -49,9 +53,14 @@ def take_inventory(workspace: Path) -> Inventory:
     return found
 
 
-def settle(workspace: Path, before: Inventory, quarantine: Path) -> list[Moved]:
-    """Move away what is new and would be run or obeyed; also removes our own stand-ins. May be repeated."""
-    guard = _Guard(workspace, before, quarantine)
+def settle(
+    workspace: Path, before: Inventory, quarantine: Path, is_persons: IsPersons = lambda _path, _before: False
+) -> list[Moved]:
+    """Move away what is new and would be run or obeyed; also removes our own stand-ins. May be repeated.
+
+    What a person's word wrote meanwhile stays.
+    """
+    guard = _Guard(workspace, before, quarantine, is_persons)
     guard.own_files()
     guard.entry()
     for repository in repositories(workspace):
@@ -93,10 +102,11 @@ def _print(path: Path, *, is_read: bool = True) -> str:
 class _Guard:
     """One look after a command."""
 
-    def __init__(self, workspace: Path, before: Inventory, quarantine: Path) -> None:
+    def __init__(self, workspace: Path, before: Inventory, quarantine: Path, is_persons: IsPersons) -> None:
         self.workspace = workspace
         self.before = before
         self.quarantine = quarantine
+        self.is_persons = is_persons
         self.moved: list[Moved] = []
 
     def is_new(self, path: Path) -> bool:
@@ -118,15 +128,20 @@ class _Guard:
             path = self.workspace / name
             if not self.is_new(path):
                 continue
-            if self.before.get(str(path)) and path.is_dir() and not path.is_symlink():
-                self.new_files(path, "an agent's settings that no person wrote")
+            new = [path / each for each in self.new_in(path)] if is_folder(path) else []
+            planted = [each for each in new if not self.is_persons(each, self.short_digest(path, each))]
+            was_there = bool(self.before.get(str(path))) and is_folder(path)
+            if was_there or len(planted) < len(new):
+                for each in planted:
+                    self.away(each, _FOR_AGENTS)
             elif not _is_removed(path):
-                self.away(path, "an agent's settings that no person wrote")
+                self.away(path, _FOR_AGENTS)
 
-    def new_files(self, folder: Path, why: str) -> None:
-        """Each file of a folder that is new or changed."""
-        for name in self.new_in(folder):
-            self.away(folder / name, why)
+    def short_digest(self, folder: Path, file: Path) -> str:
+        """Of what the file of a folder held before; empty for no file."""
+        ending = f" {file.relative_to(folder)}"
+        told = (each.removesuffix(ending) for each in self.before.get(str(folder)) or [] if each.endswith(ending))
+        return next((each.partition("-")[2] for each in told if " " not in each), "")
 
     def new_in(self, folder: Path) -> list[str]:
         """The names of these."""

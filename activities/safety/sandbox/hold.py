@@ -6,6 +6,7 @@ import shlex
 from collections.abc import AsyncIterator, Mapping
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from activities.safety.sandbox.searches import is_search, without_secrets
 from activities.safety.sandbox.variables import held_environment
 from activities.stores.files import write_atomic
 from activities.stores.home import Home
+from activities.stores.written import is_written
 from activities.tool import Call
 from activities.world import World
 from workflows.contracts.errors import ToolError
@@ -88,7 +90,7 @@ def report_of(kept: Path, output: Path, end: CommandEnd) -> list[str]:
     if not facts:
         return []
     policy, folder = policy_from(facts["policy"]), Path(facts["folder"])
-    moved = git_guard.settle(Path(policy.workspace), facts["inventory"], folder / "quarantine")
+    moved = git_guard.settle(Path(policy.workspace), facts["inventory"], folder / "quarantine", _is_persons(facts))
     said = read_tail(output, denials.SCANNED, end) if end.output_bytes else b""
     return [
         *denials.refused_hosts(
@@ -100,6 +102,12 @@ def report_of(kept: Path, output: Path, end: CommandEnd) -> list[str]:
         *_configured(facts, kept),
         *facts["lines"],
     ]
+
+
+def _is_persons(facts: Mapping[str, Any]) -> git_guard.IsPersons:  # Any: JSON of our own
+    if "git" not in facts:  # kept by an earlier version
+        return lambda _path, _before: False
+    return partial(is_written, Home(Path(facts["git"]["home"])))
 
 
 def _configured(facts: Mapping[str, Any], kept: Path) -> list[str]:  # Any: JSON of our own
