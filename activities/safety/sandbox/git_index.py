@@ -1,4 +1,4 @@
-"""Git's index: the folders that it holds as repositories of their own, which a git enters by itself."""
+"""Git's index: the files that it holds, and those that are repositories of their own, which a git enters by itself."""
 
 import struct
 from functools import lru_cache
@@ -20,13 +20,22 @@ def linked_folders(git: Path) -> list[str] | None:
 
     None where that cannot be told: an index that is no regular file, too large, or not as git writes it.
     """
+    return _told(git, only_links=True)
+
+
+def kept_files(git: Path) -> list[str] | None:
+    """All that the index holds, in the same way."""
+    return _told(git, only_links=False)
+
+
+def _told(git: Path, *, only_links: bool) -> list[str] | None:
     try:
         files = [git / "index", *sorted(git.glob("sharedindex.*"))]
-        found = [_linked(str(file), _stamp(file)) for file in files]
+        found = [_names(str(file), _stamp(file), only_links) for file in files]
     except OSError:
         return None
     names = [name for each in found for name in each or ()]
-    return None if None in found or "" in names else names
+    return None if None in found or (only_links and "" in names) else names
 
 
 def _stamp(file: Path) -> tuple[int, ...]:
@@ -38,8 +47,8 @@ def _stamp(file: Path) -> tuple[int, ...]:
     return facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns
 
 
-@lru_cache(maxsize=256)
-def _linked(file: str, stamp: tuple[int, ...]) -> tuple[str, ...] | None:
+@lru_cache(maxsize=64)
+def _names(file: str, stamp: tuple[int, ...], only_links: bool) -> tuple[str, ...] | None:  # noqa: FBT001 - part of the key
     if not stamp:
         return ()
     try:
@@ -48,16 +57,18 @@ def _linked(file: str, stamp: tuple[int, ...]) -> tuple[str, ...] | None:
         return None
     if len(data) > LARGEST or len(data) < 12 or data[:4] != b"DIRC":
         return None
-    if _LINK not in data:
+    if only_links and _LINK not in data:
         return ()
     version, count = struct.unpack(">II", data[4:12])
     if version not in _VERSIONS:
         return None
-    return next((found for size in _DIGESTS if (found := _entries(data, version, count, size)) is not None), None)
+    read = (_entries(data, version, count, size) for size in _DIGESTS)
+    entries = next((found for found in read if found is not None), None)
+    return None if entries is None else tuple(name for name, mode in entries if mode == _LINK or not only_links)
 
 
-def _entries(data: bytes, version: int, count: int, size: int) -> tuple[str, ...] | None:
-    """The names of links among the entries; None where they have no digests of that size."""
+def _entries(data: bytes, version: int, count: int, size: int) -> list[tuple[str, bytes]] | None:
+    """The names and modes of all entries; None where they have no digests of that size."""
     at, before, found = 12, b"", []
     for _ in range(count):
         flags = at + _MODE + 16 + size
@@ -69,10 +80,9 @@ def _entries(data: bytes, version: int, count: int, size: int) -> tuple[str, ...
         if end < 0 or stripped > len(before) or data[at + _MODE : at + _MODE + 2] != b"\0\0":
             return None
         name = before[: len(before) - stripped] + data[start:end] if version == 4 else data[start:end]
-        if data[at + _MODE : at + _MODE + 4] == _LINK:
-            found.append(name.decode("utf-8", "surrogateescape"))
+        found.append((name.decode("utf-8", "surrogateescape"), data[at + _MODE : at + _MODE + 4]))
         before, at = name, end + 1 if version == 4 else at + (end - at + 8) // 8 * 8
-    return tuple(found)
+    return found
 
 
 def _dropped(data: bytes, at: int) -> tuple[int, int]:

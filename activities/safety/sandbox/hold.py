@@ -193,9 +193,9 @@ async def reheld(ground: Ground, spec: CommandSpec, command: str, *, is_outside:
         argv = shell(confinements.PROCESS_LIMIT + command)
         searches = await asyncio.to_thread(is_search, command)
         if searches:
-            policy, line = await asyncio.to_thread(without_secrets, policy)
+            policy, line = await asyncio.to_thread(without_secrets, policy, ground.folder)
             lines += [line] if line else []
-        policy, told = await asyncio.to_thread(without_kept_back, policy, ground.kept_back, command)
+        policy, told = await asyncio.to_thread(without_kept_back, policy, ground.kept_back, command, ground.folder)
         # A search that finds nothing means something else then; others are told once.
         lines += told if searches or not told else await asyncio.to_thread(not_told, ground.folder, told)
     return Hold(ground, replace(spec, argv=argv), tier, tuple(lines), policy, way_out, right)

@@ -4,12 +4,15 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from activities.safety.bash.syntax import parse as parse_command
+from activities.safety.sandbox.git_index import kept_files
+from activities.safety.sandbox.git_places import is_folder, named_in
 from activities.safety.sandbox.policy import Kind, Place, Policy
+from activities.safety.sandbox.remembered import remember, remembered
 from activities.stores.files import append_line, read_lines
 from workflows.contracts.permissions import SourcedRule
 from workflows.core.path_rules import Bases, Keeper, plain_place
@@ -20,6 +23,7 @@ Kept = Sequence[tuple[SourcedRule, Keeper]]
 
 MOST_LOOKED_AT = 20_000
 MOST_HIDDEN = 500
+_REMEMBERED = "kept_back.json"
 _NOT_ENTERED = frozenset({".git", "node_modules", ".venv"})
 """Too many files to look at before each command, and hardly ever a rule's."""
 
@@ -27,14 +31,21 @@ _GROUP = re.compile(r"\(\?P<\w+>")
 """Named groups cannot stand twice in one pattern."""
 
 
-def without_kept_back(policy: Policy, rules: Kept, command: str) -> tuple[Policy, tuple[str, ...]]:
+def without_kept_back(
+    policy: Policy, rules: Kept, command: str, session: Path | None = None
+) -> tuple[Policy, tuple[str, ...]]:
     """The policy that hides them too, and a line for each rule that hides something: how much, never what.
 
-    The same policy for git alone: what is hidden would seem to be deleted, and what git keeps it shows all the same.
+    Git alone sees of them what it keeps itself: that would seem to be deleted, and it shows it all the same. `session`:
+    the folder of its sandbox, where is kept what was found before, so that nothing crowds it out.
     """
-    if not rules or all(one.name == "git" for one in parse_command(command).commands):
+    if not rules:
         return policy, ()
-    found, is_whole = _found(policy, rules)
+    found, is_whole = _found(policy, rules, remembered(session, _REMEMBERED))
+    remember(session, _REMEMBERED, [place.path for place, _rule in found])
+    if found and all(one.name == "git" for one in parse_command(command).commands):
+        is_kept = _kept_by_git(policy.workspace)
+        found = [(place, rule) for place, rule in found if not is_kept(place.path)]
     counts = Counter(rule for _place, rule in found)
     lines = [_line(rule, counts[rule]) for rule in dict.fromkeys(rule for rule, _ in rules) if counts[rule]]
     if not is_whole:
@@ -43,6 +54,16 @@ def without_kept_back(policy: Policy, rules: Kept, command: str) -> tuple[Policy
         (*policy.places, *(place for place, _rule in found)), key=lambda place: (place.path.count("/"), place.path)
     )
     return replace(policy, places=tuple(places)), tuple(lines)
+
+
+def _kept_by_git(workspace: str) -> Callable[[str], bool]:
+    """Whether the repository around the workspace holds a file, or anything of a folder."""
+    root = next((one for one in (Path(workspace), *Path(workspace).parents) if os.path.lexists(one / ".git")), Path())
+    entry = root / ".git"
+    git = entry if is_folder(entry) else named_in(entry, "gitdir:")
+    kept = [f"{root}/{name}" for name in (kept_files(git) if git else None) or ()]
+    known = set(kept)
+    return lambda path: path in known or any(each.startswith(f"{path}/") for each in kept)
 
 
 def not_told(folder: Path, lines: Sequence[str]) -> list[str]:
@@ -61,9 +82,10 @@ def _line(rule: SourcedRule, count: int) -> str:
     return f"[sandbox: {places} hidden from this command: {rule.action} rule {rule.text}{where}]"
 
 
-def _found(policy: Policy, rules: Kept) -> tuple[list[tuple[Place, SourcedRule]], bool]:
-    """What is to be hidden, and whether all was looked at."""
-    found = [*_outside(policy, rules)]
+def _found(policy: Policy, rules: Kept, before: Iterable[str]) -> tuple[list[tuple[Place, SourcedRule]], bool]:
+    """What is to be hidden, and whether all was looked at; what was found before comes first."""
+    found = [*_outside(policy, rules), *_still_there(policy, rules, before)]
+    known = {place.path for place, _rule in found}
     speaks_of, looked_at = _any_of(rules), 0
     for folder, folders, files in os.walk(policy.workspace):
         looked_at += len(folders) + len(files)
@@ -72,6 +94,8 @@ def _found(policy: Policy, rules: Kept) -> tuple[list[tuple[Place, SourcedRule]]
         entered = []
         for name in folders:
             path = f"{folder}/{name}"
+            if path in known:
+                continue
             rule = _rule_of(path, rules, is_folder=True) if speaks_of(path) or speaks_of(f"{path}/-") else None
             if rule and not Path(path).is_symlink():
                 found.append((Place(path, Kind.HIDDEN), rule))
@@ -81,9 +105,17 @@ def _found(policy: Policy, rules: Kept) -> tuple[list[tuple[Place, SourcedRule]]
         found += [
             (Place(path, Kind.HIDDEN, is_file=True), rule)
             for path in (f"{folder}/{name}" for name in files)
-            if speaks_of(path) and (rule := _rule_of(path, rules)) and not Path(path).is_symlink()
+            if path not in known and speaks_of(path) and (rule := _rule_of(path, rules)) and not Path(path).is_symlink()
         ]
     return found, True
+
+
+def _still_there(policy: Policy, rules: Kept, before: Iterable[str]) -> Iterator[tuple[Place, SourcedRule]]:
+    for path in map(Path, before):
+        if not path.is_relative_to(policy.workspace) or not os.path.lexists(path) or path.is_symlink():
+            continue
+        if rule := _rule_of(str(path), rules, is_folder=is_folder(path)):
+            yield Place(str(path), Kind.HIDDEN, is_file=not is_folder(path)), rule
 
 
 def _any_of(rules: Kept) -> Callable[[str], bool]:

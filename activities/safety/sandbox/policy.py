@@ -20,6 +20,10 @@ from activities.safety.sandbox.places import (
 )
 from workflows.contracts.sandbox import SandboxSettings
 
+MOST_KEPT = 600
+"""Control files of git that are closed while a command runs, since bubblewrap takes 9,000 words; all are looked at
+when it has ended."""
+
 
 class Kind(StrEnum):
     """What may be done at a place and below it, but for deeper places of the list."""
@@ -55,6 +59,8 @@ class Surroundings:
     """The session's own /tmp."""
     caches: Path
     """The workspace's own caches of package managers."""
+    account: Path | None = None
+    """The home folder of the account, where HOME names another one."""
 
 
 @dataclass(frozen=True)
@@ -153,6 +159,8 @@ class _Plan:
         self.put(temporary, Kind.WRITE, self.where.temporary)
         if (other := _real("/var/tmp")) != temporary and other.is_dir():  # noqa: S108 - the same folder, too
             self.put(other, Kind.WRITE, self.where.temporary)
+        if account := self.where.account:
+            self.add(Kind.HIDDEN, *(account / name for name in SECRET_AT_HOME))
         if user == Path("/") or not user.is_dir():
             return
         self.put(user, Kind.HIDDEN)
@@ -186,7 +194,7 @@ class _Plan:
         self.put(repository.common, Kind.WRITE)
         if repository.entry != repository.common:
             self.add(Kind.READ, repository.entry)
-        kept = git_places.control_files(repository)
+        kept = git_places.control_files(repository)[:MOST_KEPT]
         opened = git_places.configurations(repository) if opens_configuration else []
         self.keep(repository.common, (path for path in kept if path not in opened or not _is_of_one_name(path)))
 

@@ -6,7 +6,9 @@ from pathlib import Path
 
 from activities.safety.bash.paths import is_secret
 from activities.safety.bash.syntax import parse
+from activities.safety.sandbox.git_places import is_folder
 from activities.safety.sandbox.policy import Kind, Place, Policy
+from activities.safety.sandbox.remembered import remember, remembered
 
 _SEARCHERS = frozenset({"grep", "egrep", "fgrep", "rg", "ag", "ack"})
 _BESIDE = frozenset({
@@ -16,6 +18,7 @@ _NOT_ENTERED = frozenset({".git", "node_modules", ".venv"})
 MOST_LOOKED_AT = 20_000
 MOST_HIDDEN = 200
 _NAMED = 5
+_REMEMBERED = "secrets.json"
 
 
 def is_search(command: str) -> bool:
@@ -28,9 +31,13 @@ def is_search(command: str) -> bool:
     return not any(is_secret(word, by_pattern=False) for word in words)
 
 
-def without_secrets(policy: Policy) -> tuple[Policy, str]:
-    """The policy that hides them too, and the line that says so; the same policy and no line when there are none."""
-    found, is_whole = _secrets_in(policy.workspace)
+def without_secrets(policy: Policy, session: Path | None = None) -> tuple[Policy, str]:
+    """The policy that hides them too, and the line that says so; the same policy and no line when there are none.
+
+    `session`: the folder of its sandbox, where is kept what was found before, so that nothing crowds it out.
+    """
+    found, is_whole = _secrets_in(policy.workspace, remembered(session, _REMEMBERED))
+    remember(session, _REMEMBERED, [place.path for place in found])
     if not found and is_whole:
         return policy, ""
     places = sorted((*policy.places, *found), key=lambda place: (place.path.count("/"), place.path))
@@ -41,17 +48,21 @@ def without_secrets(policy: Policy) -> tuple[Policy, str]:
     return replace(policy, places=tuple(places)), f"[sandbox: {'; '.join(part for part in (hidden, cut) if part)}]"
 
 
-def _secrets_in(workspace: str) -> tuple[list[Place], bool]:
-    """The files and folders with secrets, and whether all was looked at."""
-    found: list[Place] = []
-    looked_at = 0
+def _secrets_in(workspace: str, before: list[str]) -> tuple[list[Place], bool]:
+    """The files and folders with secrets, and whether all was looked at; what was found before comes first."""
+    found = [
+        Place(path, Kind.HIDDEN, is_file=not is_folder(Path(path)))
+        for path in before
+        if path.startswith(f"{workspace}/") and os.path.lexists(path) and not Path(path).is_symlink()
+    ]
+    known, looked_at = set(before), 0
     for folder, folders, files in os.walk(workspace):
         looked_at += len(folders) + len(files)
         if looked_at > MOST_LOOKED_AT or len(found) >= MOST_HIDDEN:
             return found, False
         for name in (*folders, *files):
             path = Path(folder, name)
-            if is_secret(str(path), by_pattern=False) and not path.is_symlink():
+            if str(path) not in known and is_secret(str(path), by_pattern=False) and not path.is_symlink():
                 found.append(Place(str(path), Kind.HIDDEN, is_file=name in files))
         hidden = {place.path for place in found}
         folders[:] = [name for name in folders if name not in _NOT_ENTERED and f"{folder}/{name}" not in hidden]

@@ -1,5 +1,6 @@
 """What a rule keeps from being read is hidden from commands that nobody allowed by name."""
 
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -75,8 +76,34 @@ def test_it_is_told_how_much_by_which_rule_and_never_what(work: Path) -> None:
     )
 
 
-def test_git_alone_sees_its_files_since_they_would_seem_to_be_deleted(work: Path) -> None:
-    assert hidden(work, ".env", command="git status") == (set(), "")
+@pytest.mark.parametrize("version", ["2", "4"])
+def test_git_alone_sees_what_it_keeps_since_that_would_seem_to_be_deleted_and_nothing_else(
+    work: Path, version: str
+) -> None:
+    rules = (".env", "./private/**", "*.key")
+    subprocess.run(["git", "init", "-q"], cwd=work, check=True, timeout=20)
+    subprocess.run(["git", "config", "index.version", version], cwd=work, check=True, timeout=20)
+    assert hidden(work, *rules, command="git status")[0] == {"sub/.env", "private", "keys/a.key"}
+    subprocess.run(["git", "add", "keys", "private/deep", "sub/.env"], cwd=work, check=True, timeout=20)
+    assert hidden(work, *rules, command="git status") == (set(), "")
+    assert hidden(work, *rules, command="git status && ls")[0] == {"sub/.env", "private", "keys/a.key"}
+    (work / ".git/index").write_bytes(b"no index")
+    assert hidden(work, *rules, command="git diff --no-index a .")[0] == {"sub/.env", "private", "keys/a.key"}
+
+
+@pytest.mark.parametrize(("name", "count"), [("{}/x", 600), ("y{}", 21_000)], ids=["alike", "many"])
+def test_what_was_hidden_once_stays_hidden_however_much_is_put_in_front_of_it(
+    work: Path, tmp_path: Path, name: str, count: int
+) -> None:
+    policy = Policy(str(work), "/home/nobody", "/t", (Place(str(work), Kind.WRITE),))
+    without_kept_back(policy, kept(work, "x"), "ls", tmp_path)
+    for number in range(count):
+        path = work / name.format(number)
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+    found, lines = without_kept_back(policy, kept(work, "x"), "ls", tmp_path)
+    assert found.kind_at(f"{work}/private/x") == Kind.HIDDEN
+    assert lines[-1].startswith("[sandbox: not the whole workspace was looked through")
 
 
 def test_a_line_is_told_once_in_a_session(tmp_path: Path) -> None:
@@ -95,9 +122,10 @@ DENIED = Rules(deny=("Read(./private/**)",), allow=("Bash(sh show)",))
         ("grep -rh needle .", Mode.DEFAULT, False),
         ("find . -type f | xargs cat", Mode.DEFAULT, False),
         ("sh show; true", Mode.BYPASS, False),
+        ("git grep --no-index -h needle", Mode.BYPASS, False),
         ("sh show", Mode.DEFAULT, True),
     ],
-    ids=["proved", "proved pipe", "by its mode", "by name"],
+    ids=["proved", "proved pipe", "by its mode", "git of what it does not keep", "by name"],
 )
 async def test_only_a_command_that_was_allowed_by_name_reads_it(
     tmp_path: Path, command: str, mode: Mode, is_shown: bool

@@ -40,6 +40,22 @@ def test_files_with_secrets_are_found_and_named(tmp_path: Path) -> None:
     assert found.kind_at(f"{tmp_path}/code.py") == Kind.WRITE
 
 
+def test_a_secret_that_was_hidden_once_stays_hidden_behind_any_number_of_others(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    (work / "deep/er").mkdir(parents=True)
+    (work / "deep/er/.env").write_text("x")
+    policy = Policy(str(work), "/u", "/t", (Place(str(work), Kind.WRITE),))
+    without_secrets(policy, tmp_path)
+    for number in range(300):
+        (work / str(number)).mkdir()
+        (work / str(number) / ".env").touch()
+    found, line = without_secrets(policy, tmp_path)
+    assert found.kind_at(f"{work}/deep/er/.env") == Kind.HIDDEN
+    assert "not the whole workspace" in line
+    (work / "deep/er/.env").unlink()
+    assert without_secrets(policy, tmp_path)[0].kind_at(f"{work}/deep/er/.env") == Kind.WRITE
+
+
 def test_a_workspace_without_secrets_is_as_it_was(tmp_path: Path) -> None:
     policy = Policy(str(tmp_path), "/u", "/t", ())
     assert without_secrets(policy) == (policy, "")
