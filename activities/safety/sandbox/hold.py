@@ -149,7 +149,14 @@ def surroundings(home: Home, workspace: Path, folder: Path, environment: Mapping
     """The folders around a workspace; /tmp and the caches of what runs in it are made."""
     temporary = folder / "tmp"
     temporary.mkdir(parents=True, exist_ok=True, mode=0o700)
-    return Surroundings(workspace, probe.user_home(environment), home.root, temporary, caches_of(home, workspace))
+    return Surroundings(
+        workspace,
+        probe.user_home(environment),
+        home.root,
+        temporary,
+        caches_of(home, workspace),
+        probe.account_home(),
+    )
 
 
 @asynccontextmanager

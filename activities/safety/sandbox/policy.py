@@ -159,7 +159,7 @@ class _Plan:
         self.put(temporary, Kind.WRITE, self.where.temporary)
         if (other := _real("/var/tmp")) != temporary and other.is_dir():  # noqa: S108 - the same folder, too
             self.put(other, Kind.WRITE, self.where.temporary)
-        if account := self.where.account:
+        if (account := self.where.account) and not account.is_relative_to(user):
             self.add(Kind.HIDDEN, *(account / name for name in SECRET_AT_HOME))
         if user == Path("/") or not user.is_dir():
             return

@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import platform
+import pwd
 import secrets
 import shutil
 import socket
@@ -189,6 +190,14 @@ async def _run(scratch: Path, text: str, policy: Policy, held: Confinement, envi
     if end.kind != EndKind.EXITED or said[-1:] != ["end"]:
         return f"the probe ended early: {' '.join(said)[-200:]}"
     return ", ".join(said[:-1])
+
+
+def account_home() -> Path | None:
+    """The home folder that the system knows of the account; None where it knows none."""
+    try:
+        return Path(os.path.realpath(pwd.getpwuid(os.getuid()).pw_dir))
+    except KeyError:
+        return None
 
 
 def user_home(environment: Mapping[str, str]) -> Path:

@@ -89,6 +89,16 @@ def test_where_the_home_folder_is_the_workspace_its_secrets_stay_hidden(where: S
     assert policy.kind_at(f"{where.user}/.bashrc") == Kind.READ
 
 
+def test_secrets_of_the_account_stay_hidden_where_home_names_another_folder(where: Surroundings) -> None:
+    other = where.user / "p/home"
+    (other / "work").mkdir(parents=True)
+    given = (other / "work", other, where.home, where.temporary, where.caches, where.user)
+    policy = made(Surroundings(*given))
+    assert policy.kind_at(f"{where.user}/.ssh/id") == Kind.HIDDEN
+    assert policy.kind_at(f"{where.user}/notes") == Kind.READ
+    assert made(Surroundings(*given), allow_read=(f"{where.user}/.ssh",)).kind_at(f"{where.user}/.ssh/id") == Kind.READ
+
+
 def test_sockets_are_closed_until_one_is_named(where: Surroundings) -> None:
     assert not made(where).has_unix_sockets
     assert made(where, allow_unix_sockets=("/run/x.sock",)).has_unix_sockets
