@@ -95,7 +95,6 @@ def test_secrets_of_the_account_stay_hidden_where_home_names_another_folder(wher
     given = (other / "work", other, where.home, where.temporary, where.caches, where.user)
     policy = made(Surroundings(*given))
     assert policy.kind_at(f"{where.user}/.ssh/id") == Kind.HIDDEN
-    assert policy.kind_at(f"{where.user}/notes") == Kind.READ
     assert made(Surroundings(*given), allow_read=(f"{where.user}/.ssh",)).kind_at(f"{where.user}/.ssh/id") == Kind.READ
 
 
