@@ -72,7 +72,8 @@ def _write(file: Path, data: bytes, mode: int, home: Home | None) -> None:
 
 
 def _make_folder(folder: Path, home: Home | None) -> None:
-    if folder.is_dir():
+    # An empty one may be what stands in for it while a command runs.
+    if folder.is_dir() and any(folder.iterdir()):
         return
     make_folder(folder)
     if folder.name == OWN:

@@ -37,6 +37,12 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / ".perdure/settings.local.json"
 
 
+def test_an_empty_folder_that_stood_there_shares_nothing_either(file: Path) -> None:
+    file.parent.mkdir()
+    append_rules(file, ["Edit"], file.parents[1])
+    assert "settings.local.json" in (file.parent / ".gitignore").read_text()
+
+
 def test_a_missing_file_is_made_for_the_person_alone_and_kept_out_of_the_repository(file: Path) -> None:
     assert append_rules(file, ["Bash(make)", "Edit"], file.parents[1]) == ("Bash(make)", "Edit")
     assert json.loads(file.read_text()) == {"permissions": {"allow": ["Bash(make)", "Edit"]}}
