@@ -9,7 +9,7 @@ import typer
 
 from cli.commands.choices import mode_named
 from cli.commands.sessions import AsJson, Session, age
-from cli.display.cells import one_line
+from cli.display.cells import in_full, one_line
 from cli.display.permissions import choice_lines
 from cli.gateway import open_sessions
 from cli.line import Listed
@@ -179,7 +179,7 @@ async def _content(approval: Approval) -> list[str]:
         text = await Reader(Home.from_environment()).text_of(approval.content)
     except PerdureError as error:
         return [f"it cannot be shown here: {error}"]
-    lines = choice_lines(text) if approval.choices else (one_line(line) for line in text.splitlines())
+    lines = choice_lines(text) if approval.choices else in_full(text).split("\n")
     return list(lines)
 
 

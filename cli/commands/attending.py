@@ -161,7 +161,7 @@ async def _told_aside(attended: Attended, events: AsyncIterator[Event]) -> Async
         match event:
             case ApprovalAsked():
                 whole = " perdure approvals shows all of it." if event.content else ""
-                say(f"Session {attended.session} asks: {event.tool} {event.summary}.{whole} "
+                say(f"Session {attended.session} asks: {one_line(event.tool)} {one_line(event.summary)}.{whole} "
                     f"Answer: perdure approve {attended.session} {event.approval}, or deny.")  # fmt: skip
             case Notice(what="engine"):
                 say(one_line(event.text))

@@ -18,6 +18,12 @@ _GONE = {
     0: "\u2400",
 }
 _SUSPECT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e"
+    "\u2060-\u206f\u2800\u3164\ud800-\udfff\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff]"
+    "|(?<![^\x00-\x7f])[\u200c\u200d]|[\u200c\u200d](?![^\x00-\x7f])"
+)
+"""Joiners are seen as what they join, but for those that join nothing."""
 _STYLED = re.compile(r"\x1b\[[0-9;]*m")
 TAB = 8
 
@@ -41,9 +47,24 @@ def _last_state(line: str) -> str:
     return states[-1] if states else ""
 
 
+def in_full(text: str) -> str:
+    """What a person decides about: what steers a terminal or is not seen stands there as a picture or a number.
+
+    Nothing is left out, since a program that runs it reads that too; newlines and tabs stay.
+    """
+    return _UNSEEN.sub(_picture, text.replace("\r\n", "\n"))
+
+
+def _picture(found: re.Match[str]) -> str:
+    number = ord(found[0])
+    if number < 32:
+        return chr(0x2400 + number)
+    return "\ufffd" if 0xD800 <= number < 0xE000 else f"<U+{number:04X}>"
+
+
 def one_line(text: str) -> str:
-    """Safe text as one line: its lines joined by blanks."""
-    return " ".join(safe_output(text).split())
+    """The same as one line: its lines joined by blanks."""
+    return " ".join(in_full(text).split())
 
 
 def cells(row: str) -> int:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from cli.display.blocks import Chunk, split
-from cli.display.cells import fit, safe, wrap
+from cli.display.cells import fit, in_full, safe, wrap
 from cli.display.live import Live
 from cli.display.permissions import question_rows
 from cli.display.status import ending, status_rows
@@ -95,7 +95,7 @@ class InlineView:
             case ToolRun():
                 return self._grouped("tools", closed_rows(item, width, self._theme))
             case Told():
-                rows = [self._theme.paint(item.tone, row) for row in wrap(safe(f"- {item.text}"), width)]
+                rows = [self._theme.paint(item.tone, row) for row in wrap(in_full(f"- {item.text}"), width)]
                 return self._grouped("told", rows)
             case Ended():
                 return self._grouped("ended", ended_rows(item, width, self._theme))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from cli.display.cells import safe
+from cli.display.cells import in_full, safe
 from cli.display.inline import ended_rows
 from cli.display.permissions import question_rows
 from cli.display.status import status_rows
@@ -79,7 +79,7 @@ class PlainView:
             case ToolRun():
                 return closed_rows(item, WIDTH, self._theme)
             case Told():
-                return [f"- {line}" for line in safe(item.text).split("\n")]
+                return [f"- {line}" for line in in_full(item.text).split("\n")]
             case Ended():
                 return ended_rows(item, WIDTH, self._theme)
 

@@ -5,7 +5,7 @@ import random
 import pytest
 from wcwidth import wcswidth
 
-from cli.display.cells import anchored, cells, fit, one_line, safe, safe_output, spread, wrap
+from cli.display.cells import anchored, cells, fit, in_full, one_line, safe, safe_output, spread, wrap
 
 FAMILY, FLAG, ACCENT = "👨‍👩‍👧‍👦", "🇩🇪", "e\u0301"
 
@@ -87,4 +87,22 @@ def test_a_cell_of_several_code_points_is_followed_by_its_column() -> None:
 
 
 def test_lines_become_one() -> None:
-    assert one_line(" a\n\tb\x1b[2J c ") == "a b c"
+    assert one_line(" a\n\tb\r\n c ") == "a b c"
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("echo \x1b]0;$(evil)\x07 x", "echo ␛]0;$(evil)␇ x"),
+        ("evil #\recho good", "evil #␍echo good"),
+        ("\x1b[8mevil\x1b[0m", "␛[8mevil␛[0m"),
+        ("a\u202eb\u2066c\u200bd", "a<U+202E>b<U+2066>c<U+200B>d"),
+        ("r\u200dm\x7f\x9b", "r<U+200D>m<U+007F><U+009B>"),
+        ("\U000e0041\u3164\ud83d", "<U+E0041><U+3164>\ufffd"),
+        (FAMILY, FAMILY),
+        ("Größe 中文", "Größe 中文"),
+    ],
+)
+def test_what_a_person_decides_about_shows_all_that_a_program_would_read(text: str, seen: str) -> None:
+    assert one_line(text) == seen
+    assert in_full(f"{text}\n\tb") == f"{seen}\n\tb"
