@@ -8,6 +8,7 @@ from pathlib import Path
 from activities.safety.sandbox.git_index import linked_folders
 from activities.safety.sandbox.git_keys import names_program
 from activities.safety.sandbox.git_places import is_folder, named_in, repository_of
+from activities.stores.files import read_start
 
 _MOST = 262_144
 """Bytes of a configuration that are read; a longer one is not trusted."""
@@ -72,9 +73,8 @@ def _is_harmless_file(path: Path, tree: Path | None = None) -> bool:
         stamp = (facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
         known = _KEPT.get((path, tree, stamp))
         if known is None:
-            known = facts.st_size <= _MOST and is_harmless(
-                path.read_text(encoding="utf-8"), _leads_to(path.parent, tree)
-            )
+            held = read_start(Path(os.path.realpath(path)), _MOST + 1)
+            known = len(held) <= _MOST and is_harmless(held.decode(), _leads_to(path.parent, tree))
             while len(_KEPT) >= _MOST_KEPT:
                 _KEPT.pop(next(iter(_KEPT)), None)
             _KEPT[path, tree, stamp] = known

@@ -157,3 +157,11 @@ def test_an_index_that_cannot_be_read_is_not_trusted(repository: Path, inside: P
     data = (repository / ".git/index").read_bytes()
     (repository / ".git/index").write_bytes(data[:4] + b"\x00\x00\x00\x09" + data[8:])
     assert not is_git_trusted(repository)
+
+
+@pytest.mark.parametrize("line", ["mkfifo .git/config", "truncate -s 30G .git/config", "ln -s /dev/zero .git/config"])
+def test_a_configuration_that_has_no_end_is_not_trusted_and_not_read(tmp_path: Path, line: str) -> None:
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True, timeout=20)
+    (tmp_path / ".git/config").unlink()
+    subprocess.run(["bash", "-c", line], cwd=tmp_path, check=True, timeout=20)
+    assert not is_git_trusted(tmp_path)
