@@ -43,6 +43,7 @@ def without_kept_back(
         return policy, ()
     found, is_whole = _found(policy, rules, remembered(session, _REMEMBERED))
     remember(session, _REMEMBERED, [place.path for place, _rule in found])
+    pinned = _pinned(policy, rules, [place for place, _rule in found])
     if found and all(one.name == "git" for one in parse_command(command).commands):
         is_kept = _kept_by_git(policy.workspace)
         found = [(place, rule) for place, rule in found if not is_kept(place.path)]
@@ -50,10 +51,24 @@ def without_kept_back(
     lines = [_line(rule, counts[rule]) for rule in dict.fromkeys(rule for rule, _ in rules) if counts[rule]]
     if not is_whole:
         lines.append("[sandbox: not the whole workspace was looked through for files that a rule keeps back]")
-    places = sorted(
-        (*policy.places, *(place for place, _rule in found)), key=lambda place: (place.path.count("/"), place.path)
-    )
+    hidden = (place for place, _rule in found)
+    places = sorted((*policy.places, *pinned, *hidden), key=lambda place: (place.path.count("/"), place.path))
     return replace(policy, places=tuple(places)), tuple(lines)
+
+
+def _pinned(policy: Policy, rules: Kept, found: Sequence[Place]) -> list[Place]:
+    """The folders above what is kept back by whose names a rule knows it: what is mounted is not renamed."""
+    pins: dict[str, Place] = {}
+    for place in found:
+        above = list(Path(place.path).parents)
+        inside = [folder for folder in above if Path(policy.workspace) in folder.parents and str(folder) not in pins]
+        for folder in inside:
+            moved = place.path.replace(str(folder), str(folder.with_name("\x01")), 1)
+            shown = policy.place_at(str(folder))
+            is_plain = shown is not None and shown.kind == Kind.WRITE and not shown.source
+            if is_plain and _rule_of(moved, rules, is_folder=not place.is_file) is None:
+                pins[str(folder)] = Place(str(folder), Kind.WRITE)
+    return list(pins.values())
 
 
 def _kept_by_git(workspace: str) -> Callable[[str], bool]:

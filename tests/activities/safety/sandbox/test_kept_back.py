@@ -106,6 +106,34 @@ def test_what_was_hidden_once_stays_hidden_however_much_is_put_in_front_of_it(
     assert lines[-1].startswith("[sandbox: not the whole workspace was looked through")
 
 
+@pytest.mark.parametrize(
+    ("content", "pinned"),
+    [("./private/deep/**", {"private"}), ("./private/*/y", {"private"}), (".env", set()), ("private/**", set())],
+)
+def test_a_folder_by_whose_name_a_rule_knows_what_is_in_it_is_mounted(
+    work: Path, content: str, pinned: set[str]
+) -> None:
+    policy = Policy(str(work), "/home/nobody", "/t", (Place(str(work), Kind.WRITE),))
+    found, _ = without_kept_back(policy, kept(work, content), "make")
+    inside = {Path(place.path).name for place in found.places if place.kind == Kind.WRITE and place.path != str(work)}
+    assert inside == pinned
+
+
+@pytest.mark.journey
+@pytest.mark.skipif(bool(missing(1)), reason=f"tier 1 cannot be shown here: {missing(1)}")
+async def test_what_is_kept_back_is_not_moved_to_where_no_rule_speaks_of_it(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, SessionSettings(rules=Rules(deny=("Read(./conf/private/**)",))))
+    (stage.workspace / "conf/private").mkdir(parents=True)
+    (stage.workspace / "conf/private/x").write_text("needle of the person")
+    (stage.workspace / "conf/open").write_text("needle in the open")
+    (stage.workspace / "move").write_text("mv conf other; mv conf/open .; cat */private/x open")
+    given: dict[str, Any] = {"mode": Mode.BYPASS}
+    _, body = await stage.run(use("Bash", command="sh move"), **given)
+    assert "Device or resource busy" in text(body)
+    assert "needle in the open" in text(body)
+    assert (stage.workspace / "conf/private/x").read_text() == "needle of the person"
+
+
 def test_a_line_is_told_once_in_a_session(tmp_path: Path) -> None:
     assert not_told(tmp_path, ["a", "b"]) == ["a", "b"]
     assert not_told(tmp_path, ["b", "c"]) == ["c"]
