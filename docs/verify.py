@@ -55,6 +55,8 @@ def verify(folder, told):
 
 
 if __name__ == "__main__":
-    place, *given = map(pathlib.Path, sys.argv[1:])
+    place, *given = map(pathlib.Path, sys.argv[1:] or ["."])
+    if not given and not (place / "manifest.json").is_file():
+        sys.exit(f"{__doc__}\nAn export is a tar: mkdir there && tar -xf FILE -C there")
     told = {"head": str(given[0])} if given else json.loads((place / "manifest.json").read_bytes())
     sys.exit(verify(place / ("" if given else "objects"), told))

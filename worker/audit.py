@@ -124,7 +124,8 @@ async def _chain(source: Source) -> _Chain:
     if problems:
         raise UserError(f"{problems[0].line}; no earlier entry of it can be read either.", reason="audit")
     raise UsageError(
-        f"Session {source.session} is not known here: `perdure ls` lists sessions, `--from FILE` audits an export.",
+        f"Nothing of session {source.session} is kept here: it is another's, or ended before its first entry "
+        f"(`perdure show {source.session}` says why); `--from FILE` audits an export.",
         reason="unknown_session",
     )
 

@@ -43,6 +43,10 @@ def audit(
     """
     if bool(session) == bool(source):
         raise UsageError("Name one session, or an export with --from FILE.")
+    if source and not source.exists():
+        raise UsageError(f"There is no file {source}: --from names an export that perdure audit --export wrote.")
+    if export and export.is_dir():
+        raise UsageError(f"{export} is a folder: --export names the file to write.")
     opened = asyncio.run(_opened(session, source))
     if export is not None:
         _end(is_whole=_export(opened, export, as_json=as_json))

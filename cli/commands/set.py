@@ -49,9 +49,15 @@ def set_value(
     if before.values == now.values:
         print(f"Nothing changed: {file} {'does not hold that' if remove else 'held that already'}.")
         return
-    print(f"{one_line(file)}: {key} {'is taken out' if remove else f'is {one_line(text)}'}.")
+    print(f"{one_line(file)}: {key} {_done(one_line(text), remove=remove, is_item=is_item)}.")
     for line in _told(now, file, key):
         typer.echo(line, err=True)
+
+
+def _done(text: str, *, remove: bool, is_item: bool) -> str:
+    if remove:
+        return f"no longer holds {text}" if text else "is taken out"
+    return f"{'now holds' if is_item else 'is'} {text}"
 
 
 def _told(loaded: LoadedSettings, file: str, key: str) -> list[str]:

@@ -20,8 +20,8 @@ STYLES = {
 
 
 def wants_colour(env: Mapping[str, str] = os.environ) -> bool:
-    """Whether the person wants colours (no-color.org)."""
-    return not env.get("NO_COLOR")
+    """Whether the person wants colours (no-color.org), and the terminal knows any."""
+    return not env.get("NO_COLOR") and env.get("TERM") != "dumb"
 
 
 class Theme:

@@ -159,11 +159,12 @@ def test_an_export_is_audited_without_a_home(kept: tuple[Home, Recorded], tmp_pa
 @pytest.mark.parametrize(
     ("words", "code", "why"),
     [
-        (["unknown"], 2, "not known here"),
+        (["unknown"], 2, "Nothing of session unknown is kept here"),
         (["--verify"], 2, "Name one session, or an export"),
         (["recorded", "--from", "x"], 2, "Name one session, or an export"),
         (["No such id"], 2, "is no session's id"),
-        (["--from", "missing"], 1, "no such file"),
+        (["--from", "missing"], 2, "There is no file missing"),
+        (["recorded", "--export", "/"], 2, "/ is a folder"),
         (["recorded", "--export", "/proc/x"], 1, "cannot be used"),
     ],
 )
@@ -181,5 +182,5 @@ def test_what_steers_a_terminal_is_never_printed(kept: tuple[Home, Recorded]) ->
     asyncio.run(recorded.ask(prompt="\x1b]0;owned\x07\x1b[2Jhi"))
     note_head(home, SESSION, recorded.head, "2026-01-01T00:00:00.000Z", "test")
     done = perdure(home, SESSION)
-    assert "person: hi" in done.stdout
+    assert "person: ␛]0;owned␇␛[2Jhi" in done.stdout
     assert "\x1b" not in done.stdout

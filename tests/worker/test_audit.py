@@ -170,7 +170,7 @@ async def test_a_damaged_head_falls_back_to_an_older_one_and_is_told(tmp_path: P
 
 
 async def test_a_session_that_nobody_knows_is_told_in_one_line(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="not known here"):
+    with pytest.raises(UserError, match="is kept here: it is another's, or ended before its first entry"):
         await verified(FolderStore(tmp_path))
 
 
@@ -294,9 +294,17 @@ async def test_an_export_of_a_damaged_session_holds_what_is_left_and_says_what_i
 
 def test_the_independent_verifier_is_short_and_imports_nothing_of_ours() -> None:
     text = VERIFIER.read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= 60
+    assert len(text.splitlines()) <= 62
     imported = re.findall(r"^(?:import|from) (.*)$", text, re.MULTILINE)
     assert {name.strip() for line in imported for name in line.split(",")} <= set(sys.stdlib_module_names)
+
+
+@pytest.mark.parametrize("words", [(), ("--help",), (str(VERIFIER),)])
+def test_the_verifier_says_how_it_is_called(words: tuple[str, ...], tmp_path: Path) -> None:
+    command = [sys.executable, "-I", str(VERIFIER), *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, cwd=tmp_path)
+    assert (done.returncode, done.stdout, "verify.py UNPACKED_EXPORT" in done.stderr) == (1, "", True)
+    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.journey

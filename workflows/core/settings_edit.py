@@ -85,6 +85,9 @@ def items_of(held: Held, key: str) -> tuple[JsonValue, ...]:
     return tuple(listed) if isinstance(listed, list) else ()
 
 
+_SUCH = "; there are such as model, permissions.allow, sandbox.enabled, env.NAME."
+
+
 def _known(key: str) -> Key:
     group, _, name = key.partition(".")
     if group in KEYS and KEYS[group].kind == Kind.NAMED and may_be_name(Kind.NAMED, name):
@@ -94,7 +97,7 @@ def _known(key: str) -> Key:
     if key in KEYS:
         raise UsageError(f"{key} holds several values: name one, such as {key}.NAME.")
     near = difflib.get_close_matches(key, KEYS, n=1, cutoff=0.6)
-    raise UsageError(f"There is no key {key!r}{f': did you mean {near[0]}?' if near else '.'}")
+    raise UsageError(f"There is no key {key!r}{f': did you mean {near[0]}?' if near else _SUCH}")
 
 
 def _names(key: str) -> tuple[str, ...]:

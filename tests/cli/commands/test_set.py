@@ -43,7 +43,8 @@ def test_of_a_folders_file_what_was_set_counts_and_nothing_else(cli: Cli) -> Non
     file = cli.folder.parent / ".perdure/settings.local.json"
     file.parent.mkdir()
     file.write_text('{"permissions": {"allow": ["Edit"]}}')
-    assert cli("set", "permissions.allow", "Bash(make)", "--local").returncode == 0
+    added = cli("set", "permissions.allow", "Bash(make)", "--local")
+    assert (added.returncode, added.stdout) == (0, f"{file}: permissions.allow now holds Bash(make).\n")
     assert json.loads(file.read_text())["permissions"]["allow"] == ["Edit", "Bash(make)"]
     assert states(cli) == {"permissions.allow Edit": "untrusted", "permissions.allow Bash(make)": "counts"}
 
