@@ -64,12 +64,22 @@ def step_rows(step: Step, theme: Theme) -> Iterator[str]:
             yield _first(step, "notice", theme, step.what.replace("_", " ") + (f": {text}" if text else ""))
             if step.what == "archived_history":
                 yield theme.paint("dim", f"{_INDENT}history {str(step.data.get('history', ''))[:SHORT]}")
+            elif step.what == "mode_changed":
+                yield theme.paint("dim", f"{_INDENT}{_who_changed(step.data)}")
             elif step.what == "hooks" and isinstance(hooks := step.data.get("hooks"), list):
                 yield from _hook_rows(hooks, theme)
             elif step.what == "turn_ended" and (end := step.data.get("end")):
                 yield theme.paint("dim", f"{_INDENT}turn {step.data.get('turn', '')} ended: {end}")
         case DamagedStep():
             yield theme.paint("error", f"{step.n:>5}  damaged  {one_line(step.why)}")
+
+
+def _who_changed(data: Mapping[str, JsonValue]) -> str:
+    """Who set the mode and with what; what a turn changed is noted at its end."""
+    by = one_line(str(data.get("by") or "the agent"))
+    if approval := data.get("approval"):
+        return f"by {by}, with the answer to call {one_line(str(approval))}, from which on it counts"
+    return f"by {by}, {'signed' if data.get('signature') else 'not signed'}"
 
 
 def _exchange_rows(step: ExchangeStep, theme: Theme) -> Iterator[str]:

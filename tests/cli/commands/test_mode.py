@@ -18,7 +18,9 @@ def test_a_mode_counts_from_the_next_call_on_and_is_audited(cli: Cli) -> None:
     )
     assert cli("send", "moded", "go on", "--print").returncode == 0
     assert (cli.folder / "made").exists()
-    assert "mode is now bypassPermissions" in cli("audit", "moded").stdout
+    lines = cli("audit", "moded").stdout.splitlines()
+    (at,) = [n for n, line in enumerate(lines) if "mode is now bypassPermissions" in line]
+    assert (lines[at + 1].split()[0], lines[at + 1].endswith(", signed")) == ("by", True)
 
 
 def test_a_mode_that_does_not_exist_is_told_with_those_that_do(cli: Cli) -> None:
