@@ -20,7 +20,7 @@ from activities.safety.sandbox.kept_back import Kept, not_told, without_kept_bac
 from activities.safety.sandbox.named_hosts import hosts_to_open, openable, still_closed
 from activities.safety.sandbox.opened_hosts import opened, path_in
 from activities.safety.sandbox.policy import Kind, Policy, Surroundings, make_policy, policy_from
-from activities.safety.sandbox.searches import is_search, without_secrets
+from activities.safety.sandbox.searches import comes_across_more, is_search, without_secrets
 from activities.safety.sandbox.variables import held_environment
 from activities.stores.files import write_atomic
 from activities.stores.home import Home
@@ -199,8 +199,8 @@ async def reheld(ground: Ground, spec: CommandSpec, command: str, *, is_outside:
     if tier.number == probe.FULL:
         argv = shell(confinements.PROCESS_LIMIT + command)
         searches = await asyncio.to_thread(is_search, command)
-        if searches:
-            policy, line = await asyncio.to_thread(without_secrets, policy, ground.folder)
+        if searches or await asyncio.to_thread(comes_across_more, ground.verdict, command):
+            policy, line = await asyncio.to_thread(without_secrets, policy, ground.folder, command)
             lines += [line] if line else []
         policy, told = await asyncio.to_thread(without_kept_back, policy, ground.kept_back, command, ground.folder)
         # A search that finds nothing means something else then; others are told once.

@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from activities.safety.bash.syntax import parse as parse_command
-from activities.safety.sandbox.git_index import kept_files
-from activities.safety.sandbox.git_places import is_folder, named_in
+from activities.safety.sandbox.git_kept import kept_by_git
+from activities.safety.sandbox.git_places import is_folder
 from activities.safety.sandbox.policy import Kind, Place, Policy
 from activities.safety.sandbox.remembered import remember, remembered
 from activities.stores.files import append_line, read_lines
@@ -45,7 +45,7 @@ def without_kept_back(
     remember(session, _REMEMBERED, [place.path for place, _rule in found])
     pinned = _pinned(policy, rules, [place for place, _rule in found])
     if found and all(one.name == "git" for one in parse_command(command).commands):
-        is_kept = _kept_by_git(policy.workspace)
+        is_kept = kept_by_git(policy.workspace)
         found = [(place, rule) for place, rule in found if not is_kept(place.path)]
     counts = Counter(rule for _place, rule in found)
     lines = [_line(rule, counts[rule]) for rule in dict.fromkeys(rule for rule, _ in rules) if counts[rule]]
@@ -69,16 +69,6 @@ def _pinned(policy: Policy, rules: Kept, found: Sequence[Place]) -> list[Place]:
             if is_plain and _rule_of(moved, rules, is_folder=not place.is_file) is None:
                 pins[str(folder)] = Place(str(folder), Kind.WRITE)
     return list(pins.values())
-
-
-def _kept_by_git(workspace: str) -> Callable[[str], bool]:
-    """Whether the repository around the workspace holds a file, or anything of a folder."""
-    root = next((one for one in (Path(workspace), *Path(workspace).parents) if os.path.lexists(one / ".git")), Path())
-    entry = root / ".git"
-    git = entry if is_folder(entry) else named_in(entry, "gitdir:")
-    kept = [f"{root}/{name}" for name in (kept_files(git) if git else None) or ()]
-    known = set(kept)
-    return lambda path: path in known or any(each.startswith(f"{path}/") for each in kept)
 
 
 def not_told(folder: Path, lines: Sequence[str]) -> list[str]:

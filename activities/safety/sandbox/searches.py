@@ -1,14 +1,19 @@
 """Searches: files with secrets are hidden from a search through the workspace, since nobody was asked about them."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from activities.safety.bash.paths import is_secret
 from activities.safety.bash.syntax import parse
+from activities.safety.sandbox.git_kept import kept_by_git
 from activities.safety.sandbox.git_places import is_folder
-from activities.safety.sandbox.policy import Kind, Place, Policy
+from activities.safety.sandbox.policy import Kind, Policy
+from activities.safety.sandbox.policy import Place as Hidden
 from activities.safety.sandbox.remembered import remember, remembered
+from workflows.contracts.commands import Place
+from workflows.contracts.permissions import Verdict
 
 _SEARCHERS = frozenset({"grep", "egrep", "fgrep", "rg", "ag", "ack"})
 _BESIDE = frozenset({
@@ -31,13 +36,33 @@ def is_search(command: str) -> bool:
     return not any(is_secret(word, by_pattern=False) for word in words)
 
 
-def without_secrets(policy: Policy, session: Path | None = None) -> tuple[Policy, str]:
+def comes_across_more(verdict: Verdict | None, command: str) -> bool:
+    """Whether a command that runs since it only reads may show files that it does not name."""
+    if verdict is None or verdict.by != "proof":
+        return False
+    return any(
+        one.name == "diff" or Place.RUN_BY in one.places or (one.name == "git" and _leaves_its_own(one.argv[1:]))
+        for one in parse(command).commands
+    )
+
+
+def _leaves_its_own(words: Sequence[str]) -> bool:
+    """Whether git looks at files that it does not keep; without a repository two names are enough for that."""
+    operands = [word for word in words if not word.startswith("-")]
+    return any(word.startswith(("--no-i", "--unt")) for word in words) or ("diff" in operands and len(operands) > 2)
+
+
+def without_secrets(policy: Policy, session: Path | None = None, command: str = "") -> tuple[Policy, str]:
     """The policy that hides them too, and the line that says so; the same policy and no line when there are none.
 
-    `session`: the folder of its sandbox, where is kept what was found before, so that nothing crowds it out.
+    `session`: the folder of its sandbox, where is kept what was found before, so that nothing crowds it out. `command`:
+    where it is git alone, it sees what git keeps itself, which would seem to be deleted.
     """
     found, is_whole = _secrets_in(policy.workspace, remembered(session, _REMEMBERED))
     remember(session, _REMEMBERED, [place.path for place in found])
+    if found and command and all(one.name == "git" for one in parse(command).commands):
+        is_kept = kept_by_git(policy.workspace)
+        found = [place for place in found if not is_kept(place.path)]
     if not found and is_whole:
         return policy, ""
     places = sorted((*policy.places, *found), key=lambda place: (place.path.count("/"), place.path))
@@ -48,10 +73,10 @@ def without_secrets(policy: Policy, session: Path | None = None) -> tuple[Policy
     return replace(policy, places=tuple(places)), f"[sandbox: {'; '.join(part for part in (hidden, cut) if part)}]"
 
 
-def _secrets_in(workspace: str, before: list[str]) -> tuple[list[Place], bool]:
+def _secrets_in(workspace: str, before: list[str]) -> tuple[list[Hidden], bool]:
     """The files and folders with secrets, and whether all was looked at; what was found before comes first."""
     found = [
-        Place(path, Kind.HIDDEN, is_file=not is_folder(Path(path)))
+        Hidden(path, Kind.HIDDEN, is_file=not is_folder(Path(path)))
         for path in before
         if path.startswith(f"{workspace}/") and os.path.lexists(path) and not Path(path).is_symlink()
     ]
@@ -63,7 +88,7 @@ def _secrets_in(workspace: str, before: list[str]) -> tuple[list[Place], bool]:
         for name in (*folders, *files):
             path = Path(folder, name)
             if str(path) not in known and is_secret(str(path), by_pattern=False) and not path.is_symlink():
-                found.append(Place(str(path), Kind.HIDDEN, is_file=name in files))
+                found.append(Hidden(str(path), Kind.HIDDEN, is_file=name in files))
         hidden = {place.path for place in found}
         folders[:] = [name for name in folders if name not in _NOT_ENTERED and f"{folder}/{name}" not in hidden]
     return found, True

@@ -2,13 +2,17 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from activities.safety.sandbox.policy import Kind, Place, Policy
-from activities.safety.sandbox.searches import is_search, without_secrets
+from activities.safety.sandbox.searches import comes_across_more, is_search, without_secrets
 from tests.activities.safety.sandbox.cell import Cell, cell
+from tests.activities.tool_calls.stage import Stage, text, use
 from tests.fakes.held import missing
+from workflows.contracts.permissions import Decision, Mode, Verdict
+from workflows.contracts.settings import SessionSettings
 
 
 @pytest.mark.parametrize(
@@ -79,3 +83,43 @@ async def test_a_search_runs_past_a_secret_and_says_so(inside: Cell) -> None:
     assert "[sandbox: hidden from this search, since they hold secrets: .env]" in said
     assert "needle=" in await inside.text("sed -n 1p .env")
     assert (inside.workspace / ".env").read_text() == "needle=hunter2\n"
+
+
+PROVED = Verdict(decision=Decision.ALLOW, by="proof", rule="read-only")
+
+
+@pytest.mark.parametrize(
+    ("command", "does"),
+    [
+        ("diff -rN a b", True),
+        ("find . -type f | xargs cat", True),
+        ("git grep --untracked x", True),
+        ("git diff --no-index a .", True),
+        ("git diff a .", True),
+        ("git diff", False),
+        ("git log -p", False),
+        ("ls | sort", False),
+    ],
+)
+def test_what_only_reads_and_comes_across_more_than_it_names_is_known(command: str, does: bool) -> None:
+    assert comes_across_more(PROVED, command) == does
+    assert not comes_across_more(PROVED.model_copy(update={"by": "person"}), command)
+
+
+@pytest.mark.journey
+@pytest.mark.skipif(bool(missing(1)), reason=f"tier 1 cannot be shown here: {missing(1)}")
+@pytest.mark.parametrize(
+    "command", ["diff -rN empty sub", "find . -type f | xargs cat", "git diff --no-index empty sub"]
+)
+async def test_no_secret_is_come_across_by_what_runs_unasked_since_it_only_reads(tmp_path: Path, command: str) -> None:
+    stage = Stage(tmp_path, SessionSettings())
+    for name in ("empty", "sub"):
+        (stage.workspace / name).mkdir()
+    (stage.workspace / "sub/.env").write_text("needle of the person\n")
+    (stage.workspace / "sub/code").write_text("needle in the open\n")
+    given: dict[str, Any] = {"mode": Mode.DEFAULT}
+    _, body = await stage.run(use("Bash", command=command), **given)
+    # Git gives up at a file that is none.
+    assert ("needle in the open" in text(body)) != command.startswith("git")
+    assert "needle of the person" not in text(body)
+    assert "hidden from this search, since they hold secrets: sub/.env" in text(body)
