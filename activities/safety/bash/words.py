@@ -22,8 +22,6 @@ that stands there as it is: a quoted heredoc."""
 _SPECIAL = re.compile(r"""['"\\$`*?\[~<>]""")
 _HOME = re.compile(r"~([A-Za-z_][\w.-]*|[+-])?(?=/|$)", re.ASCII)
 _NAMED = re.compile(r"([A-Za-z_]\w*|[0-9]+|[@*#?$!-])(.*)", re.ASCII | re.DOTALL)
-
-
 _ACTIVE = re.compile(r"[\\$`]")
 _MOST_MADE, _DEEPEST, _REMEMBERED = 256, 24, 100
 
@@ -244,10 +242,7 @@ class _Pieces:
     def _command(self, inner: str, *, is_quoted: bool) -> None:
         output, is_text = self.decoder.run(inner, "substitution") if inner.strip() else ("", False)
         self.marks.add("text" if is_text else "command")
-        if output is None:
-            self._unknown(is_quoted=is_quoted)
-        else:
-            self._known(output.rstrip("\n"), is_quoted=is_quoted)
+        self._put(output and output.rstrip("\n"), is_quoted=is_quoted)
 
     def _process(self, inner: str, sign: str) -> None:
         self.marks.add("process-in" if sign == "<" else "process-out")
@@ -258,9 +253,9 @@ class _Pieces:
         self.value.append(UNKNOWN)
         self.may_split = self.may_split or not is_quoted
 
-    def _known(self, text: str, *, is_quoted: bool) -> None:
-        """A value that is known; outside quotes it is cut at blanks, and its stars are patterns."""
-        if not self.decoder.work.spend(len(text) >> (6 if is_quoted else 3)):
+    def _put(self, text: str | None, *, is_quoted: bool) -> None:
+        """A value, if it is known; outside quotes it is cut at blanks, and its stars are patterns."""
+        if text is None or not self.decoder.work.spend(len(text) >> (6 if is_quoted else 3)):
             self._unknown(is_quoted=is_quoted)
             return
         if is_quoted:
@@ -283,10 +278,7 @@ class _Pieces:
         value = self.decoder.known.get(self.decoder.known.get(f"&{name}", name))
         if name in {"@", "*"}:
             is_quoted = is_quoted and name == "*"
-        if value is None:
-            self._unknown(is_quoted=is_quoted)
-        else:
-            self._known(value, is_quoted=is_quoted)
+        self._put(value, is_quoted=is_quoted)
 
     def _parameter(self, body: str, *, is_quoted: bool) -> None:
         found = _NAMED.fullmatch(body)
@@ -316,33 +308,29 @@ class _Pieces:
                 return
             uses_default = (found[1] == "+") if value else (found[1] != "+")
             chosen = default.value if uses_default else (value or "")
-            self._known(chosen, is_quoted=is_quoted)
+            self._put(chosen, is_quoted=is_quoted)
             self.may_split = self.may_split or not is_quoted
             return
         self.decoder.text(rest)
-        is_known = value is not None and self.decoder.work.spend(min(len(value), 500))
-        if value is not None and is_known and (made := changed(value, rest)) is not None:
-            self._known(made, is_quoted=is_quoted)
-        else:
-            self._unknown(is_quoted=is_quoted)
+        made = None
+        if value is not None and self.decoder.work.spend(min(len(value), 500)):
+            made = changed(value, rest, self._plainly, is_list=name in {"@", "*"})
+        self._put(made, is_quoted=is_quoted)
+
+    def _plainly(self, source: str) -> str | None:
+        """A part of an expansion with its variables put in; what it runs was noted before."""
+        made = source if "$(" in source or "`" in source or "$" not in source else self.decoder.text(source).value
+        return None if UNKNOWN in made or "$(" in made or "`" in made else made
 
     def _element(self, name: str, rest: str, *, is_quoted: bool) -> None:
         self.decoder.text(rest)
-        value = self.decoder.known.get(name + rest)
-        is_all = rest in {"[@]", "[*]"}
-        if value is None:
-            self._unknown(is_quoted=is_quoted and not is_all)
-        else:
-            self._known(value, is_quoted=is_quoted and not is_all)
+        self._put(self.decoder.known.get(name + rest), is_quoted=is_quoted and rest not in {"[@]", "[*]"})
 
     def _special(self, body: str) -> None:
         self.marks.add("operator")
         name = body[1:]
         self.names.append(name)
-        pointed = self.decoder.known.get(self.decoder.known.get(name, ""), None) if body[0] == "!" else None
+        pointed = self.decoder.known.get(self.decoder.known.get(name, "")) if body[0] == "!" else None
         self.decoder.text(name)
-        if pointed is None:
-            self._unknown(is_quoted=False)
-        else:
-            self._known(pointed, is_quoted=False)
-            self.may_split = True
+        self._put(pointed, is_quoted=False)
+        self.may_split = True
