@@ -169,6 +169,15 @@ def _unseen_reply(line: Line, taken: Taken, state: str) -> ExchangeStep:
     )
 
 
+def _took(body: OutcomeBody) -> float | None:
+    """Seconds of a call; of a command that a later attempt found again those that it ran itself."""
+    seconds = seconds_between(body.started, body.ended)
+    ran = body.data.get("seconds")
+    if body.crash != "attached" or not isinstance(ran, float):
+        return seconds
+    return max(ran, seconds or 0.0)
+
+
 def _call(reader: _Reader, line: Line, entry: Entry, body: OutcomeBody) -> CallStep:
     use = reader.uses[body.place] if body.place < len(reader.uses) else None
     content: list[JsonValue] = [block.model_dump(mode="json") for block in body.content]
@@ -197,7 +206,7 @@ def _call(reader: _Reader, line: Line, entry: Entry, body: OutcomeBody) -> CallS
         worker=body.worker,
         started=body.started,
         ended=body.ended,
-        seconds=seconds_between(body.started, body.ended),
+        seconds=_took(body),
         effects=[
             {"kind": effect.kind, "path": effect.path, "before": effect.before, "after": effect.after}
             for effect in body.effects

@@ -95,6 +95,13 @@ def test_calls_that_share_one_id_are_told_apart_by_place() -> None:
     assert [call.input for call in calls] == ['{"command":"make"}', '{"command":"ls"}']
 
 
+@pytest.mark.parametrize(("crash", "seconds"), [("attached", 12.5), ("", 0.25)])
+def test_a_command_that_was_found_again_took_as_long_as_it_ran(crash: str, seconds: float) -> None:
+    ended = outcome(ONE, crash=crash, started=AT, ended="2026-01-01T00:00:00.250Z", data={"seconds": 12.5})
+    (step,) = (one for one in steps(reply(ONE), ended) if isinstance(one, CallStep))
+    assert step.seconds == seconds
+
+
 @pytest.mark.parametrize(
     ("given", "why"),
     [
