@@ -13,10 +13,7 @@ MOST, DEEPEST, LOOPED, READ = 120, 12, 24, 4_000
 Read = Callable[..., tuple[Reading, bool]]
 """Reads a text: its raw commands, and whether the grammar's reading is trusted."""
 
-
 _CUT = re.compile(r"\$(?:\\\n)|[<>&|;](?:\\\n)+[<>&|;(]")
-
-
 _JOINED = re.compile(r"[\w/.'\"-]\\\n[\w/.'\"-]")
 """A word that goes on in the next line; inside loops and functions the grammar takes it for two."""
 
@@ -74,11 +71,11 @@ class Builder:
         self.problem = reading.problem
         self.features |= reading.features
         self.follow(self, reading, Where())
-        if _CUT.search(self.text):
+        is_cut = _CUT.search(self.text) is not None
+        if is_cut:
             # Bash joins the lines before it looks for operators and expansions; the words above stand where they stood.
             self.problem = self.problem or "the end of a line cuts an operator or an expansion"
-            self.inner(self.text.replace("\\\n", ""), Where(reach=Reach.DECODED))
-        elif _JOINED.search(self.text):
+        if is_cut or _JOINED.search(self.text):
             self.inner(self.text.replace("\\\n", ""), Where(reach=Reach.DECODED))
         if self.work.is_done:
             self.overruns()

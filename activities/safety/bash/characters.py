@@ -16,10 +16,11 @@ _HIDDEN = re.compile(
     "\U000f0000-\U0010ffff\ue000-\uf8ff\ud800-\udfff]"
 )
 _FULL_WIDTH = re.compile(
-    "[\uff01-\uff5e\u2215\u2044\u29f8\u2571\u01c3\u2010-\u2015\u2212\ufe58\ufe63\uff0d\u2024\u037e\u2223"
+    "[\uff01-\uff5e\u2215\u2044\u29f8\u2571\u01c3\u2010-\u2015\u2212\ufe58\ufe63\u2024\u037e\u2223"
     "\u01c0\u2768-\u2775\u2018-\u201f]"
 )
 _FULL_LETTER = re.compile("[\uff0f\uff10-\uff19\uff21-\uff3a\uff41-\uff5a]")
+_FOREIGN = re.compile("[^\x00-\x7f]")
 _DASH = re.compile("[\u2010-\u2015\u2212\u2043\ufe58\ufe63]")
 _COMBINING = re.compile("[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u20d0-\u20ff\ufe20-\ufe2f]")
 
@@ -44,7 +45,7 @@ def invisible_characters(view: View) -> Iterator[Reason]:
         for place, word in enumerate(command.words):
             is_path = place == 0 or "/" in word.value or "／" in word.value
             hit = _FULL_WIDTH.search(word.source) if is_path else None
-            hit = hit or (next(iter(re.finditer("[^\x00-\x7f]", word.source)), None) if place == 0 else None)
+            hit = hit or (_FOREIGN.search(word.source) if place == 0 else None)
             hit = hit or _DASH.match(word.source) or _FULL_LETTER.search(word.source)
             if hit or (is_path and _mixes(word.source)):
                 shown = _named(hit[0]) if hit else "letters of several alphabets"

@@ -5,7 +5,8 @@ from activities.safety.bash.raw import OVERRUN, Raw, RawRedirection, Reading
 from workflows.contracts.commands import Place
 
 _DEEPEST = 60
-_LOOPS = {"while", "until", "select", "case", "function", "coproc"}
+_FEATURES = {"while", "until", "select", "case", "function", "coproc"}
+"""Reserved words that the reading tells of."""
 
 
 def read_tokens(text: str, lexer: Lexer) -> Reading:
@@ -85,7 +86,7 @@ class _Reader:
     def _reserved(self, token: Token) -> None:
         self.end()
         self.head = token.source
-        if token.source in _LOOPS:
+        if token.source in _FEATURES:
             self.reading.features.add("while" if token.source == "until" else token.source)
 
     def _operator(self, token: Token, following: Token | None) -> None:

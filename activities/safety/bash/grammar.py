@@ -1,11 +1,12 @@
 """The grammar's reading: tree-sitter's tree to raw commands."""
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import tree_sitter_bash
 from tree_sitter import Language, Node, Parser, Tree
 
+from activities.safety.bash.names import named
 from activities.safety.bash.raw import Raw, RawRedirection, Reading
 from activities.safety.bash.scan import Heredoc
 from workflows.contracts.commands import Place
@@ -14,6 +15,8 @@ _LANGUAGE = Language(tree_sitter_bash.language())
 _FOREIGN = re.compile(r"[^\x00-\x7f]")
 _NEITHER_BLANK_NOR_LINE = re.compile(r"[^\n]")
 _REDIRECTS = {"file_redirect", "herestring_redirect", "heredoc_redirect"}
+_PATTERNS = named("word extglob_pattern number concatenation string raw_string simple_expansion expansion")
+"""What stands in front of `)` in a case."""
 _CONTROLS = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _SHORT = 1_000
 _PIECE, _MOST_READS = 4_096, 300
@@ -85,7 +88,7 @@ def _without(text: str, heredocs: list[Heredoc]) -> str:
 class _Walk:
     text: str
     heredocs: dict[int, Heredoc]
-    reading: Reading = field(default_factory=Reading)
+    reading: Reading
     count: int = 0
 
     def visit(self, node: Node, at: _At) -> None:  # noqa: C901, PLR0912 - one line a kind of node
@@ -249,8 +252,7 @@ class _Walk:
         if source.startswith("(("):
             self._compound(node, at)
             return
-        words = _leaves(node)
-        self._add(at, node, words)
+        self._add(at, node, _leaves(node))
 
     def _for(self, node: Node, at: _At) -> None:
         items = [child for child in node.children if child.is_named and child.type != "do_group"]
@@ -272,11 +274,9 @@ class _Walk:
         head = self._add(at.within(Place.CASE), node, [*values, *(one for one in patterns if one.type in _PATTERNS)])
         head.words.insert(0, "case")
         for child in node.children:
-            if child.type == "case_item":
-                body = [one for one in child.children if one.is_named]
-                for one in body:
-                    if one.type not in _PATTERNS:
-                        self.visit(one, at.within(Place.CASE))
+            for one in child.children if child.type == "case_item" else ():
+                if one.is_named and one.type not in _PATTERNS:
+                    self.visit(one, at.within(Place.CASE))
 
     def _function(self, node: Node, at: _At) -> None:
         name, *rest = [child for child in node.children if child.is_named]
@@ -290,18 +290,6 @@ class _Walk:
         for child in rest:
             if child.type in _REDIRECTS and len(self.reading.raws) > first:
                 self._redirect(child, self.reading.raws[first:])
-
-
-_PATTERNS = {
-    "word",
-    "extglob_pattern",
-    "number",
-    "concatenation",
-    "string",
-    "raw_string",
-    "simple_expansion",
-    "expansion",
-}
 
 
 def _last(node: Node) -> Node:

@@ -19,8 +19,6 @@ OPENERS = {"if", "then", "else", "elif", "while", "until", "do", "{", "!", "copr
 """Reserved words after which a command begins."""
 CLOSERS = {"}", "fi", "done", "then", "else", "elif", "do"}
 RESERVED = OPENERS | {"fi", "done", "}", "for", "select", "case", "esac", "in", "function", "[["}
-
-
 _MAY_BE_RESERVED = {"in", "do"}
 _BEFORE_FD = frozenset("0123456789{")
 _FLAT = re.compile(r"[A-Za-z0-9_./:@%+,*? \t-]*+\)", re.ASCII)
@@ -77,7 +75,7 @@ class Lexer(Scanner):
         """Reads on; the place behind the last thing read."""
         text, size, opened = self.text, len(self.text), 0
         # A text that is nested too deeply is refused, whatever else it holds.
-        while self.at < size and len(self.tokens) + self.nested_tokens <= self.most and self.problem != TOO_DEEP:
+        while self.at < size and self.count <= self.most and self.problem != TOO_DEEP:
             char = text[self.at]
             if char in " \t" or text.startswith("\\\n", self.at):
                 if self._bare_words():

@@ -70,7 +70,7 @@ NETWORK = named(
     " ssmtp exim yt-dlp youtube-dl gdown crane oras cosign regctl argocd flux hcloud linode-cli scw oci aliyun ibmcloud"
     " sentry-cli datadog-ci codecov snyk sonar-scanner signal-cli sendxmpp xfreerdp rdesktop nats nuclei sqlmap hydra"
     " gobuster ffuf openvpn wg-quick sshuttle proxytunnel httptunnel dnscat iodine ptunnel stunnel megaput gdrive"
-    " onionshare wrangler bitbucket jira linear slackcat transfer.sh wormhole-william nfs mount.cifs"
+    " onionshare bitbucket jira linear slackcat transfer.sh wormhole-william nfs mount.cifs"
 )
 PACKAGE_MANAGERS = named(
     "npm npx pnpm pnpx yarn bunx corepack pip pip3 pipx uv uvx poetry pipenv conda mamba"

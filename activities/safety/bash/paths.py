@@ -15,10 +15,10 @@ _READABLE = re.compile(r"/(?:usr|bin|sbin|lib[^/]*|opt|etc|tmp|sys|var/log)(?:/.
 _READABLE_PROC = re.compile(r"/proc/(?:cpuinfo|meminfo|version|loadavg|uptime|mounts|filesystems)")
 
 _SECRET_NAME = re.compile(
-    r"\.env(?:[^/]*)|[^/]*\.(?:pem|key|p12|pfx|jks|keystore|ppk|kdbx|kdb|ovpn)|id_[^/]*|[._]netrc|\.npmrc|\.pypirc"
+    r"\.env[^/]*|[^/]*\.(?:pem|key|p12|pfx|jks|keystore|ppk|kdbx|kdb|ovpn)|id_[^/]*|[._]netrc|\.npmrc|\.pypirc"
     r"|\.pgpass|\.my\.cnf|\.git-credentials|\.htpasswd|\.vault-token|\.dockercfg|\.s3cfg|\.boto|\.terraformrc"
     r"|\.ssh|\.gnupg|\.aws|\.kube|\.docker|\.azure|\.password-store|\.?credentials(?:\.(?:json|ya?ml|toml|ini|db))?|\.?[a-z]*_history"
-    r"|\.history|\.lesshst|\.viminfo|\.mylogin\.cnf|\.rediscli_history|\.secrets?|\.netrc\.gpg|credentials\.json",
+    r"|\.history|\.lesshst|\.viminfo|\.mylogin\.cnf|\.secrets?|\.netrc\.gpg",
 )
 _SECRET_PATH = re.compile(
     r"/\.config/(?:gcloud|gh|hub|rclone|op|doctl|configstore)(?:/|$)|/etc/g?shadow-?$|/etc/sudoers|/etc/ssl/private"
@@ -201,9 +201,7 @@ def _may_match(pattern: str, path: str) -> bool:
 def is_readable(path: str, setting: Setting) -> bool:
     """Whether a path is a place that may be read without asking."""
     low = path.lower()
-    if any(is_under(path, folder) for folder in (setting.workspace, *setting.extra_folders)):
-        return True
-    return _READABLE.fullmatch(low) is not None or _READABLE_PROC.fullmatch(low) is not None
+    return is_inside(path, setting) or _READABLE.fullmatch(low) is not None or _READABLE_PROC.fullmatch(low) is not None
 
 
 def is_inside(path: str, setting: Setting) -> bool:

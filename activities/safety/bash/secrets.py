@@ -38,7 +38,6 @@ _PROGRAM_SENDS = Caseless(
     r"|file_get_contents\(['\"]http|smtp"
     r"|ftplib|paramiko|IO::Socket|net\.connect|dns[.'\"]|/inet/(?:tcp|udp)|gethostbyname|getaddrinfo|open-uri|XMLHttp|nslookup|httpx|aiohttp"
 )
-_DUMPS = named("env printenv")
 
 
 def secret_egress(view: View) -> Iterator[Reason]:

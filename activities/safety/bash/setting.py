@@ -1,6 +1,6 @@
 """Where a command is judged: folders, names and what stands behind them."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Setting:
     """Whether paths are those of this machine: then links are followed."""
     is_git_trusted: bool = True
     """Whether no git configuration here runs programs or leads elsewhere: else git is never proved."""
-    extra_folders: tuple[str, ...] = field(default=())
+    extra_folders: tuple[str, ...] = ()
     """Folders beside the workspace that count as inside, absolute."""
 
     @property

@@ -1,5 +1,6 @@
 """Validators 3 to 5: what cannot be read with certainty, and command words that say something else than they show."""
 
+import re
 from collections.abc import Iterator
 
 from activities.safety.bash.names import named
@@ -16,7 +17,8 @@ _FOREIGN = named(
     " zf_rmdir zf_sync zformat whence where rehash setopt unsetopt foreach repeat end fpath limit unlimit chdir"
     " setenv funced begin switch"
 )
-_OPERATORS_IN_WORD = ("&", "|", ";")
+_PATH_OF = re.compile(r"=[^\W\d]")
+"""`=ls` is the path of ls to zsh."""
 
 
 def parse_integrity(view: View) -> Iterator[Reason]:
@@ -37,11 +39,11 @@ def parse_integrity(view: View) -> Iterator[Reason]:
             hint="Write it in plain bash, in smaller parts.",
         )
     for act in view.acts:
-        foreign = act.name in _FOREIGN or (act.values and act.values[0].startswith("=") and len(act.values[0]) > 1)
+        foreign = act.values[0] if act.name in _FOREIGN else ""
+        foreign = foreign or next((one.source for one in act.command.words if _PATH_OF.match(one.source)), "")
         if foreign:
-            yield act.finds(
-                "parse-integrity", ASK, f"{act.values[0]} is another shell's syntax", sticky=True, kind="unparsable"
-            )
+            text = f"{foreign} is another shell's syntax"
+            yield act.finds("parse-integrity", ASK, text, sticky=True, kind="unparsable")
 
 
 def command_word(view: View) -> Iterator[Reason]:

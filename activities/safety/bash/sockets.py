@@ -6,6 +6,7 @@ from itertools import islice
 
 from activities.safety.bash.caseless import Caseless
 from activities.safety.bash.names import DECODERS, INTERPRETERS, NETWORK, ROOT, STARTS_SHELL, family, is_shell, named
+from activities.safety.bash.state import DECLARING
 from activities.safety.bash.view import Act, View, is_unknown
 from activities.safety.bash.writing import written
 from workflows.contracts.commands import Place, Reason
@@ -37,9 +38,8 @@ _RUNS = re.compile(
     r"\bexec|\beval|system|popen|subprocess|spawn|compile\(|Function\(|instance_eval|\brun\(|__import__|assert\("
     r"|create_function|(?<![.\w])load(?:string)?\(|\biex\b|Invoke-Expression|\bsh\b|`|runpy",
 )
-_DATABASES = frozenset(
-    {"psql", "mysql", "sqlite3", "crontab", "m4", "make", "gmake", "awk", "gawk", "mawk", "nawk", "gdb"}
-)
+_READS_DATA = named("m4 make gmake awk gawk mawk nawk")
+"""Interpreters of which what they are given is data."""
 
 
 def reverse_shell(view: View) -> Iterator[Reason]:
@@ -159,7 +159,7 @@ def _reads_program(act: Act) -> bool:
         return set(act.operands) <= {"-"} or (
             name == "su" and not any(re.match("-c|--c", one) for one in act.arguments)
         )
-    if not is_shell(name) and (name not in INTERPRETERS or name in _DATABASES):
+    if not is_shell(name) and (name not in INTERPRETERS or name in _READS_DATA):
         return name == "read" and any(one.name == "eval" for one in act.view.acts)
     return not act.operands or act.operands[0] in {"-", "/dev/stdin"} or set(act.arguments) & {"-s"} != set()
 
@@ -170,7 +170,7 @@ def _runs_words(act: Act) -> bool:
         return True
     is_watched = any(one.name == "watch" for one in act.command.wrappers)
     return (
-        act.name in INTERPRETERS - _DATABASES
+        act.name in INTERPRETERS - _READS_DATA
         or act.name in {"at", "batch", "crontab", "su", "ssh", "watch"}
         or is_watched
     )
@@ -243,9 +243,7 @@ def _tainted(view: View) -> tuple[set[str], set[str]]:
     for act in view.acts:
         if act.command.assignments and not act.values and any(_decodes(one) for one in act.below):
             variables.update(one.name for one in act.command.assignments)
-        if act.name in {"export", "declare", "local", "typeset", "readonly"} and any(
-            _decodes(one) for one in act.below
-        ):
+        if act.name in DECLARING and any(map(_decodes, act.below)):
             variables.update(one.partition("=")[0] for one in act.arguments)
         if act.name in {"read", "mapfile"} and any(_decodes(one) for one in (*act.upstream, *act.below)):
             variables.update(act.operands)
@@ -262,7 +260,7 @@ def _runs_file(act: Act, files: set[str]) -> bool:
     if any(path in files for path in act.faces(act.values[0]) if "/" in act.values[0]):
         return True
     is_runner = (
-        is_shell(act.name) or act.name in {"source", "."} or (act.name in INTERPRETERS and act.name not in _DATABASES)
+        is_shell(act.name) or act.name in {"source", "."} or (act.name in INTERPRETERS and act.name not in _READS_DATA)
     )
     return is_runner and any(path in files for one in act.operands[:1] for path in act.faces(one))
 
@@ -272,7 +270,7 @@ _ENCODED = re.compile(r"-e(?:c|n\w*)?", re.IGNORECASE)
 
 
 def _is_hidden_program(act: Act) -> bool:
-    if act.name in {"pwsh", "powershell"} and any(re.fullmatch(_ENCODED, one) for one in act.arguments[:-1]):
+    if act.name in {"pwsh", "powershell"} and any(_ENCODED.fullmatch(one) for one in act.arguments[:-1]):
         return True
     if act.name not in INTERPRETERS | {"pwsh", "powershell"}:
         return False

@@ -12,7 +12,7 @@ from activities.safety.bash.scan import TOO_DEEP
 from activities.safety.bash.work import LONGEST, MOST_TOKENS
 from workflows.contracts.commands import Script
 
-MOST_COMMANDS, DEEPEST = 50, 12
+MOST_COMMANDS = 50
 
 _UNCOMPARED = {"while", "case", "select", "function", "arithmetic"}
 
