@@ -8,7 +8,7 @@ from activities.safety.bash.caseless import Caseless
 from activities.safety.bash.names import AWKS, INTERPRETERS, named
 from activities.safety.bash.view import Act, View
 from activities.safety.bash.writing import programs_of
-from workflows.contracts.commands import Reason
+from workflows.contracts.commands import Place, Reason
 from workflows.contracts.permissions import Decision
 
 _TEXT = "it would start copies of itself, or fill the disk, without end"
@@ -76,7 +76,7 @@ def _is_data(view: View, text: str) -> bool:
 
 def _recursive(view: View) -> Iterator[Act]:
     for name in {act.values[0] for act in view.acts if act.values}.intersection(view.script.functions):
-        inside = [act for act in view.acts if "function" in act.command.places and act.values[:1] == [name]]
+        inside = [act for act in view.acts if Place.FUNCTION in act.command.places and act.values[:1] == [name]]
         if len(inside) > 1 or (inside and "background" in view.script.features):
             yield inside[0]
 
@@ -90,7 +90,7 @@ def _multiplies(act: Act, *, loops: bool) -> bool:
             return True
     # The grammar reads `! while …` as a command of that name.
     is_misread = bool({"while", "until", "do"} & view.names)
-    if not is_misread and ("loop" not in act.command.places or "while" not in view.script.features):
+    if not is_misread and (Place.LOOP not in act.command.places or "while" not in view.script.features):
         return False
     if not loops:
         return False

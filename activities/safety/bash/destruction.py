@@ -176,6 +176,10 @@ def _programmed(act: Act) -> str:
     return ""
 
 
+_NARROW = named("cd cat head tail test [ which command dirname basename df stat echo printf")
+"""Programs that name less than is below their operands."""
+
+
 def through_input(view: View) -> Iterator[Reason]:
     """What removes the names that `find /` and its like write to it."""
     for act in view.acts:
@@ -183,27 +187,10 @@ def through_input(view: View) -> Iterator[Reason]:
             continue
         for source in act.sources:
             root = next((one for one in source.operands if _is_critical(source, one)), "")
-            if root and source.name not in {"echo", "printf"} and not _is_narrow(source):
+            if root and source.name not in _NARROW:
                 text = f"{act.name} would take everything that {source.name} finds in {root}"
                 yield act.finds("root-destruction", DENY, text)
                 break
-
-
-def _is_narrow(source: Act) -> bool:
-    return source.name in {
-        "cd",
-        "cat",
-        "head",
-        "tail",
-        "test",
-        "[",
-        "which",
-        "command",
-        "dirname",
-        "basename",
-        "df",
-        "stat",
-    }
 
 
 _FORMATTERS = re.compile(

@@ -43,6 +43,9 @@ _GIT_RUNS = re.compile(
     re.IGNORECASE,
 )
 _SCHEDULERS = named("crontab at batch atd anacron launchctl systemd-run schtasks incron fcron")
+_UNIT_CHANGES = named("enable link edit daemon-reload set-property add-wants preset reenable")
+_INSTALLERS = named("pre-commit husky lefthook direnv update-rc.d chkconfig update-alternatives")
+_INSTALLS = named("install add allow enable defaults on --set --install")
 
 
 def persistence(view: View) -> Iterator[Reason]:
@@ -61,16 +64,7 @@ def _schedules(act: Act) -> str:
     name, given = act.name, act.arguments
     if name in _SCHEDULERS and not set(given) & {"-l", "list", "--version", "--help", "print"}:
         return f"{name} has something run later"
-    if name == "systemctl" and {
-        "enable",
-        "link",
-        "edit",
-        "daemon-reload",
-        "set-property",
-        "add-wants",
-        "preset",
-        "reenable",
-    } & set(given):
+    if name == "systemctl" and _UNIT_CHANGES & set(given):
         return "it has a unit run later"
     if name == "git":
         if "config" in given and any(_GIT_RUNS.fullmatch(one.partition("=")[0]) for one in given):
@@ -82,10 +76,7 @@ def _schedules(act: Act) -> str:
         {"set", "config"} & set(given[:2]) and {"set", "script", "set-script"} & set(given)
     ):
         return "its settings run later"
-    installers = {"pre-commit", "husky", "lefthook", "direnv", "update-rc.d", "chkconfig", "update-alternatives"}
-    if name in installers and set(given) & {
-        "install", "add", "allow", "enable", "defaults", "on", "--set", "--install"
-    }:  # fmt: skip
+    if name in _INSTALLERS and _INSTALLS & set(given):
         return f"{name} has something run later"
     return ""
 
@@ -127,7 +118,7 @@ def network(view: View) -> Iterator[Reason]:
 
 
 def _is_remote_code(act: Act) -> bool:
-    fetches = NETWORK - {"openssl", "docker", "kubectl", "psql", "mysql", "redis-cli", "mail", "git"}
+    fetches = NETWORK - {"openssl", "docker", "kubectl", "psql", "mysql", "redis-cli", "mail"}
     runs = (
         is_shell(act.name)
         or act.name in {"eval", "source", "."}
@@ -151,57 +142,36 @@ def _is_remote_code(act: Act) -> bool:
     return False
 
 
-_EXEC_FLAGS: dict[str, tuple[str, ...]] = {
-    "find": ("-exec", "-execdir", "-ok", "-okdir"),
-    "fd": ("-x", "-X", "--exec", "--exec-batch"),
-    "rg": ("--pre", "--hostname-bin", "-z", "--search-zip"),
-    "tar": (
-        "-I",
-        "--to-command",
-        "--checkpoint-action",
-        "--rsh-command",
-        "--use-compress-program",
-        "--info-script",
-        "-F",
-        "--new-volume-script",
+_EXEC_FLAGS = {
+    "find": named("-exec -execdir -ok -okdir"),
+    "fd": named("-x -X --exec --exec-batch"),
+    "rg": named("--pre --hostname-bin -z --search-zip"),
+    "tar": named(
+        "-I --to-command --checkpoint-action --rsh-command --use-compress-program --info-script -F --new-volume-script"
     ),
-    "man": ("-P", "-H", "--pager", "--html", "--browser", "-X", "--preprocessor"),
-    "sort": ("--compress-program",),
-    "git": (
-        "-c",
-        "--config-env",
-        "--exec-path",
-        "--ext-diff",
-        "--textconv",
-        "-O",
-        "--open-files-in-pager",
-        "-p",
-        "--paginate",
-        "--upload-pack",
-        "--receive-pack",
-        "--exec",
-        "-x",
+    "man": named("-P -H --pager --html --browser -X --preprocessor"),
+    "sort": named("--compress-program"),
+    "git": named(
+        "-c --config-env --exec-path --ext-diff --textconv -O --open-files-in-pager -p --paginate --upload-pack"
+        " --receive-pack --exec -x"
     ),
-    "ssh": ("-o", "-F"),
-    "scp": ("-o", "-S"),
-    "rsync": ("-e", "--rsh", "--rsync-path"),
-    "zip": ("-T", "-TT", "--unzip-command"),
-    "curl": ("--engine", "-K", "--config"),
-    "gcc": ("-wrapper",),
-    "g++": ("-wrapper",),
-    "vim": ("-c", "--cmd", "-S"),
-    "awk": ("-f", "-i", "-l", "--file", "--include", "--load"),
-    "jq": ("-f", "-L", "--from-file"),
-    "sed": ("-f", "--file"),
-    "ps": (),
-    "ip": ("-batch", "-b", "exec"),
-    "less": ("-P",),
-    "xargs": (),
-    "env": ("-S",),
-    "perf": ("record",),
-    "gdb": ("-ex", "-x"),
-    "make": ("-f", "--eval"),
-    "ss": ("-D",),
+    "ssh": named("-o -F"),
+    "scp": named("-o -S"),
+    "rsync": named("-e --rsh --rsync-path"),
+    "zip": named("-T -TT --unzip-command"),
+    "curl": named("--engine -K --config"),
+    "gcc": named("-wrapper"),
+    "g++": named("-wrapper"),
+    "vim": named("-c --cmd -S"),
+    "awk": named("-f -i -l --file --include --load"),
+    "jq": named("-f -L --from-file"),
+    "sed": named("-f --file"),
+    "ip": named("-batch -b"),
+    "less": named("-P"),
+    "env": named("-S"),
+    "gdb": named("-ex -x"),
+    "make": named("-f --eval"),
+    "ss": named("-D"),
 }
 
 
@@ -211,15 +181,13 @@ def exec_flags(view: View) -> Iterator[Reason]:
     for act in view.acts:
         if act.index not in refused:
             continue
-        flags = _EXEC_FLAGS.get(
-            act.name.removeprefix("g") if act.name in {"gtar", "gfind", "gsed", "gawk", "gsort"} else act.name, ()
-        )
+        is_gnu = act.name in {"gtar", "gfind", "gsed", "gawk", "gsort"}
+        flags = _EXEC_FLAGS.get(act.name.removeprefix("g") if is_gnu else act.name, ())
         front = _front_of(act)
         for name, _ in loose(act.values):
             if act.name == "git" and name in {"-c", "-p"} and name not in front:
                 continue
-            hit = next((flag for flag in flags if _names(name, flag)), "")
-            if hit:
+            if any(_names(name, flag) for flag in flags):
                 text = f"{name} has {act.name} run a program"
                 yield act.finds("exec-flags", ASK, text, sticky=True, kind="exec_flag", flag=name)
                 break

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from activities.safety.bash.names import named
 from activities.safety.bash.options import Parsed, parse
 from activities.safety.bash.reader import Reader, form_of
 
@@ -138,9 +139,7 @@ def read(values: list[str]) -> tuple[list[str], Parsed | None]:
 
 _MAGIC = re.compile(r":(?:\([^)]*\)|/|\d:)?")
 _EVERYTHING = re.compile(r"(?:.*/)?[*?.]*")
-_LISTING = {
-    *("ls-files", "ls-tree", "status", "check-ignore", "branch", "tag", "for-each-ref", "config", "remote", "describe"),
-}
+_LISTING = named("ls-files ls-tree status check-ignore branch tag for-each-ref config remote describe")
 
 
 def shown(values: list[str]) -> Iterator[str]:

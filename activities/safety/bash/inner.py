@@ -66,13 +66,11 @@ def _split_string(values: list[str]) -> Iterator[Inner]:
 def _shell(values: list[str]) -> Iterator[Inner]:
     takes = False
     for at, value in enumerate(values[1:], 1):
-        if value in {"-o", "+o", "-O", "+O", "--rcfile", "--init-file"}:
+        if value in {"-o", "+o", "-O", "+O", "--rcfile", "--init-file", "--"}:
             continue
         if value.startswith("--command="):
             yield Inner(value.partition("=")[2])
             return
-        if value == "--":
-            continue
         if re.fullmatch(r"[-+][A-Za-z]+", value):
             takes = takes or (value[0] == "-" and "c" in value[1:])
         elif value in {"--command", "-Command", "-EncodedCommand"}:
@@ -116,8 +114,7 @@ def _fd(command: SimpleCommand, values: list[str]) -> Iterator[Inner]:
 
 
 def _xargs(command: SimpleCommand, values: list[str]) -> Iterator[Inner]:
-    long = named("arg-file delimiter max-args max-chars max-procs replace max-lines")
-    at = parse_front(values, "adEILnPRSs", long - {"replace", "max-lines"})
+    at = parse_front(values, "adEILnPRSs", named("arg-file delimiter max-args max-chars max-procs"))
     if at < len(values):
         yield Inner(words=(*command.words[at:], Word("", UNKNOWN, is_plain=False, may_split=True)))
 
@@ -173,16 +170,15 @@ def _pager(_: SimpleCommand, values: list[str]) -> Iterator[Inner]:
 
 def _git(command: SimpleCommand, values: list[str]) -> Iterator[Inner]:
     for at, value in enumerate(values[1:], 1):
+        rest = values[at + 1 :]
         if values[at - 1] in {"-c", "--config"} and "=" in value:
             yield Inner(value.partition("=")[2].removeprefix("!"))
-        elif value in {"--exec", "-x", "run", "foreach", "--tree-filter", "--index-filter", "--msg-filter"}:
-            rest = values[at + 1 :]
-            if rest[:1] == ["--recursive"]:
-                rest = rest[1:]
-            if value == "run":
-                yield Inner(words=command.words[at + 1 :])
-            else:
-                yield Inner(" ".join(rest) if value == "foreach" else "".join(rest[:1]))
+        elif value == "run":
+            yield Inner(words=command.words[at + 1 :])
+        elif value == "foreach":
+            yield Inner(" ".join(rest[1:] if rest[:1] == ["--recursive"] else rest))
+        elif value in {"--exec", "-x", "--tree-filter", "--index-filter", "--msg-filter"}:
+            yield Inner("".join(rest[:1]))
         elif value.startswith("--exec="):
             yield Inner(value.partition("=")[2])
     if "config" in values:
@@ -245,105 +241,45 @@ _BY_PROGRAM = {
 }
 """Short flags that name a command only for these programs."""
 
-_SETS_COMMAND = {
-    *(
-        "PROMPT_COMMAND",
-        "PS0",
-        "PS1",
-        "PS4",
-        "LESSOPEN",
-        "LESSCLOSE",
-        "PAGER",
-        "GIT_PAGER",
-        "MANPAGER",
-        "EDITOR",
-        "VISUAL",
-    ),
-    *("GIT_EDITOR", "GIT_SSH_COMMAND", "GIT_EXTERNAL_DIFF", "GIT_SEQUENCE_EDITOR", "BROWSER", "RSYNC_RSH", "FCEDIT"),
-}
+_SETS_COMMAND = named(
+    "PROMPT_COMMAND PS0 PS1 PS4 LESSOPEN LESSCLOSE PAGER GIT_PAGER MANPAGER EDITOR VISUAL GIT_EDITOR GIT_SSH_COMMAND"
+    " GIT_EXTERNAL_DIFF GIT_SEQUENCE_EDITOR BROWSER RSYNC_RSH FCEDIT"
+)
 """Variables whose value is run."""
 
-_COMMAND_FLAGS = {
-    "--checkpoint-action",
-    "--to-command",
-    "--use-compress-program",
-    "--rsh-command",
-    "--info-script",
-    "--compress-program",
-    "--pre",
-    "--pager",
-    "--unzip-command",
-    "--rsync-path",
-    "--upload-pack",
-    "--receive-pack",
-    "--open-files-in-pager",
-    "--proxy-command",
-    "--new-volume-script",
-}
-
-_C = _option_text("-c --command --session-command")
+_COMMAND_FLAGS = named(
+    "--checkpoint-action --to-command --use-compress-program --rsh-command --info-script --compress-program --pre"
+    " --pager --unzip-command --rsync-path --upload-pack --receive-pack --open-files-in-pager --proxy-command"
+    " --new-volume-script"
+)
 _BY_NAME = {
     "eval": _eval,
     "trap": _trap,
     "alias": _alias,
-    "find": _find,
-    "fd": _fd,
-    "fdfind": _fd,
-    "bfs": _find,
-    "gfind": _find,
-    "xargs": _xargs,
-    "gxargs": _xargs,
-    "ssh": _ssh,
-    "slogin": _ssh,
-    "mosh": _ssh,
     "git": _git,
-    "sed": _sed,
-    "gsed": _sed,
-    "su": _C,
-    "runuser": _C,
-    "script": _package,
-    "flock": _C,
+    **dict.fromkeys(named("find bfs gfind"), _find),
+    **dict.fromkeys(named("fd fdfind"), _fd),
+    **dict.fromkeys(named("xargs gxargs"), _xargs),
+    **dict.fromkeys(named("ssh slogin mosh"), _ssh),
+    **dict.fromkeys(named("sed gsed"), _sed),
+    **dict.fromkeys(named("su runuser flock unshare"), _option_text("-c --command --session-command")),
+    **dict.fromkeys(named("script npx npm"), _package),
+    **dict.fromkeys(named("newgrp vagrant capsh at"), _option_text("-c")),
+    **dict.fromkeys(named("mapfile readarray complete"), _option_text("-C")),
+    **dict.fromkeys(named("make gmake"), _option_text("--eval")),
+    **dict.fromkeys(named("less more"), _pager),
     "sg": _option_text("-c", 2),
-    "newgrp": _option_text("-c"),
     "nix-shell": _option_text("--run --command"),
-    "vagrant": _option_text("-c"),
-    "capsh": _option_text("-c"),
-    "pwsh": _option_text("-c -Command"),
-    "powershell": _option_text("-c -Command"),
+    **dict.fromkeys(named("pwsh powershell"), _option_text("-c -Command")),
     "wsl": _option_text("-e", 1),
     "cmd": _option_text("/c /k"),
     "entr": _option_text("-s"),
     "tmux": _texts,
-    "less": _pager,
-    "more": _pager,
-    "expect": _quoted_program,
     "screen": _option_text("-X"),
-    **dict.fromkeys(("ansible", "salt", "pdsh", "clush"), _remote),
+    **dict.fromkeys(named("ansible salt pdsh clush"), _remote),
     "adb": _option_text("", 2),
     "bind": _option_text("-x"),
-    "mapfile": _option_text("-C"),
-    "readarray": _option_text("-C"),
-    "complete": _option_text("-C"),
-    "unshare": _C,
-    "make": _option_text("--eval"),
-    "gmake": _option_text("--eval"),
-    "at": _option_text("-c"),
-    "npx": _package,
-    "npm": _package,
     "watch": _option_text("", 1),
-    "vim": _vim,
-    "vi": _vim,
-    "nvim": _vim,
-    "ex": _vim,
-    "view": _vim,
-    "ed": _vim,
-    "emacs": _quoted_program,
-    "gdb": _quoted_program,
-    "lldb": _quoted_program,
-    "sqlite3": _quoted_program,
-    "psql": _quoted_program,
-    "mysql": _quoted_program,
-    "ftp": _quoted_program,
-    "tclsh": _quoted_program,
-    "m4": _quoted_program,
+    **dict.fromkeys(named("vim vi nvim ex view ed"), _vim),
+    **dict.fromkeys(named("emacs expect ftp gdb lldb m4 mysql psql sqlite3 tclsh"), _quoted_program),
 }

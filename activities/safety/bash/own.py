@@ -23,6 +23,9 @@ _READERS = named(
 _LISTS = named("find fd fdfind ls git grep rg tree du cat echo printf")
 _GIT_READS = named("status log diff show add commit blame ls-files ls-tree grep cat-file check-ignore rev-parse")
 _TEXTS = named("echo printf grep egrep fgrep rg true false : for case test [ [[ expr man help")
+_KEEPERS = named("systemctl service launchctl pm2 supervisorctl")
+_ENDERS = _KEEPERS | named("kill gdb lldb pkill killall skill fuser xkill")
+_STOPS = named("stop restart kill disable mask reload delete remove unload bootout")
 _HARMLESS_ACTS = named("ls show status doctor audit approvals watch help")
 _ENGINES = re.compile(
     r"perdure\S*|temporal(?:-server|ite)?|.*\bpython\S* .*-m (?:worker|cli)\b.*|.*(?:perdure|temporal).*|worker"
@@ -151,21 +154,7 @@ def _is_port(act: Act, value: str) -> bool:
 
 
 def _ends(act: Act) -> str:
-    if act.name not in {
-        "kill",
-        "gdb",
-        "lldb",
-        "pkill",
-        "killall",
-        "skill",
-        "fuser",
-        "xkill",
-        "systemctl",
-        "service",
-        "launchctl",
-        "pm2",
-        "supervisorctl",
-    }:
+    if act.name not in _ENDERS:
         return ""
     if act.name in {"kill", "gdb", "lldb"}:
         if _is_parent(act):
@@ -173,15 +162,10 @@ def _ends(act: Act) -> str:
         is_told = any(map(is_unknown, act.arguments)) and _finds_engine(act)
         return "it would end the agent, its worker or its engine" if is_told else ""
     if act.name == "fuser":
-        return (
-            "it would end the engine"
-            if any(str(port) in one for one in act.arguments for port in act.view.setting.ports)
-            else ""
-        )
-    if act.name in {"systemctl", "service", "launchctl", "pm2", "supervisorctl"}:
-        changes = {"stop", "restart", "kill", "disable", "mask", "reload", "delete", "remove", "unload", "bootout"}
-        if not changes & set(act.arguments):
-            return ""
+        is_engine = any(str(port) in one for one in act.arguments for port in act.view.setting.ports)
+        return "it would end the engine" if is_engine else ""
+    if act.name in _KEEPERS and not _STOPS & set(act.arguments):
+        return ""
     if any(_ENGINES.fullmatch(one) for one in act.operands):
         return "it would end the agent, its worker or its engine"
     return ""

@@ -45,9 +45,10 @@ def form_of(spec: str) -> tuple[Form, frozenset[str]]:
         else:
             short.update(name[1:])
     form = Form(
-        frozenset(short), frozenset(valued), frozenset(optional), frozenset(long), frozenset(long_valued),
-        frozenset(long_optional), "-N" in marks, "+N" in marks, "!" in marks, frozenset(double),
-        "1st" in marks, "~" in marks, "=-" in marks,
+        short=frozenset(short), valued=frozenset(valued), optional=frozenset(optional), long=frozenset(long),
+        long_valued=frozenset(long_valued), long_optional=frozenset(long_optional), double=frozenset(double),
+        numbers="-N" in marks, pluses="+N" in marks, stops="!" in marks,
+        is_lone="1st" in marks, is_apart="~" in marks, is_wary="=-" in marks,
     )  # fmt: skip
     return form, frozenset(paths)
 

@@ -22,9 +22,11 @@ class _Front:
     sets: bool = False
     """Whether `NAME=value` may stand before the command."""
     known: str = ""
-    """Flags with which it is looked through for allow; `-N` for a number, `*` for none known."""
+    """Flags with which it is looked through for allow; `-N` for a number, a blank for none, empty for never."""
     by: str = ""
     """The option that is followed by the command."""
+    only: str = ""
+    """The words with one of which, first or second, it runs the rest."""
     is_spared: bool = False
     """Whether an option in front spares the operands: `setarch -R rm` and `setarch x86_64 rm` run rm."""
 
@@ -78,7 +80,7 @@ _FRONTS = {
     "ltrace": _Front("oepsanulFx"),
     "valgrind": _Front(),
     "gdb": _Front(by="--args"),
-    "perf": _Front("eoFcg", operands=1),
+    "perf": _Front("eoFcg", operands=1, only="record stat trace"),
     "flock": _Front("wEc", "timeout wait conflict-exit-code", operands=1),
     "busybox": _Front(),
     "toybox": _Front(),
@@ -102,23 +104,15 @@ _FRONTS = {
     "proxychains": _Front("f"),
     "proxychains4": _Front("f"),
     "caffeinate": _Front("tw"),
-    "arch": _Front("", ""),
+    "arch": _Front(only="-arm64 -x86_64 -arch"),
     "rlwrap": _Front("abcCdDfgHilmMoOpqrsSwz"),
-    "direnv": _Front(operands=2),
+    "direnv": _Front(operands=2, only="exec"),
     "dotenv": _Front("fe"),
-    "pipenv": _Front(operands=1),
-    "poetry": _Front(operands=1),
-    "uv": _Front("p", "with python project", operands=1),
-    "bundle": _Front(operands=1),
+    "pipenv": _Front(operands=1, only="run"),
+    "poetry": _Front(operands=1, only="run"),
+    "uv": _Front("p", "with python project", operands=1, only="run"),
+    "bundle": _Front(operands=1, only="exec"),
 }
-
-_ONLY_AFTER = {
-    "poetry": "run", "pipenv": "run", "uv": "run", "bundle": "exec", "direnv": "exec", "perf": "record stat trace",
-    "arch": "-arm64 -x86_64 -arch",
-}  # fmt: skip
-"""Programs that run the rest only after this word."""
-
-_MULTIPLEXERS = {"busybox", "toybox"}
 
 
 def strip(words: list[Word]) -> tuple[tuple[Wrapper, ...], list[Word]]:
@@ -127,7 +121,7 @@ def strip(words: list[Word]) -> tuple[tuple[Wrapper, ...], list[Word]]:
     while words and len(wrappers) < 12:
         name = words[0].value.rsplit("/", 1)[-1].removesuffix(".exe").lower()
         front = _FRONTS.get(name)
-        if front is None or not _runs(name, words):
+        if front is None or not _runs(name, front, words):
             break
         behind = _behind(front, words)
         if behind is None or behind >= len(words) or words[behind].value in {"-c", "--command"}:
@@ -145,9 +139,8 @@ def strip(words: list[Word]) -> tuple[tuple[Wrapper, ...], list[Word]]:
     return tuple(wrappers), words
 
 
-def _runs(name: str, words: list[Word]) -> bool:
-    wanted = _ONLY_AFTER.get(name)
-    if wanted and not any(word.value in wanted.split() for word in words[1:3]):
+def _runs(name: str, front: _Front, words: list[Word]) -> bool:
+    if front.only and not any(word.value in front.only.split() for word in words[1:3]):
         return False
     if name == "runuser" and not any(re.fullmatch(r"-u.*|--user(=.*)?", word.value) for word in words[1:]):
         return False

@@ -32,6 +32,7 @@ _CLUSTERED = {
 }  # fmt: skip
 """Short options that name a file to write, by program; they may stand at the end of a cluster."""
 _SHORTENED = re.compile(r"--(?:o|ou|out|outp|outpu)")
+_GIT_WRITES = named("checkout restore clean mv rm apply init clone worktree stash reset update-index")
 _SECOND = named("uniq guniq xxd")
 """Readers whose second operand is written."""
 _SED_WRITES = re.compile(r"(?:^|[;{}\n,\d$!/\sI]|/[gpiImM0-9]+)[wW]\s+([^\n]+)|/[gpiIemM0-9]*w\s*([^\s/][^\n]*)")
@@ -200,21 +201,7 @@ def _after(act: Act, names: set[str] | frozenset[str]) -> Iterator[str]:
 
 
 def _by_git(act: Act) -> Iterator[str]:
-    verbs = {
-        "checkout",
-        "restore",
-        "clean",
-        "mv",
-        "rm",
-        "apply",
-        "init",
-        "clone",
-        "worktree",
-        "stash",
-        "reset",
-        "update-index",
-    }
-    if verbs & set(act.arguments):
+    if _GIT_WRITES & set(act.arguments):
         yield from act.operands
     yield from _after(act, {"-f", "--file"} if "config" in act.arguments else {"--output"})
 
