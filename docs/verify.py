@@ -31,8 +31,7 @@ def verify(folder, told):
     objects = dict.fromkeys(told.get("histories", ()), ("-", "history"))
 
     def read(n, digest, what):
-        path = folder / digest[:2] / digest[2:]
-        data = path.read_bytes() if path.is_file() else None
+        data = path.read_bytes() if (path := folder / digest[:2] / digest[2:]).is_file() else None
         if data is None or hashlib.sha256(data).hexdigest() != digest:
             return problems.append(f"bad entry {n}: {what} {digest} is {'missing' if data is None else 'damaged'}")
         return data
@@ -46,8 +45,7 @@ def verify(folder, told):
     for name, (n, what) in objects.items():
         value = b"" if what == "file version" and name in told.get("left_out", ()) else read(n, name, what)
         value = json.loads(value) if value and what in {"page", "history"} else {}
-        listed = enumerate(value.get("digests", ()), value.get("first", 0))
-        if any(names.get(at, other) != other for at, other in listed):
+        if any(names.get(at, other) != other for at, other in enumerate(value.get("digests", ()), value.get("first", 0))):
             problems.append(f"bad entry {n}: page {name} lists other entries than the chain has")
         if not digest and "events" in value and (lost := {*heads(value)} - {*names.values(), *objects, None, ""}):
             problems.append(f"bad entry {n}: history {name} names heads that the chain has not: {sorted(lost)}")
