@@ -45,7 +45,7 @@ def verify(folder, told):
     for name, (n, what) in objects.items():
         value = b"" if what == "file version" and name in told.get("left_out", ()) else read(n, name, what)
         value = json.loads(value) if value and what in {"page", "history"} else {}
-        if any(names.get(at, other) != other for at, other in enumerate(value.get("digests", ()), value.get("first", 0))):
+        if any(names.get(at, one) != one for at, one in enumerate(value.get("digests", ()), value.get("first", 0))):
             problems.append(f"bad entry {n}: page {name} lists other entries than the chain has")
         if not digest and "events" in value and (lost := {*heads(value)} - {*names.values(), *objects, None, ""}):
             problems.append(f"bad entry {n}: history {name} names heads that the chain has not: {sorted(lost)}")
