@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from activities.safety.bash.escapes import unescape
-from workflows.contracts.commands import UNKNOWN, SimpleCommand
+from workflows.contracts.commands import UNKNOWN, Redirection, SimpleCommand
 
 _FORMAT = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?([sbdiouxXcqeEfgG%])")
 _LONGEST = 20_000
@@ -35,6 +35,8 @@ def given_text(command: SimpleCommand) -> str | None:
 def _produced(command: SimpleCommand) -> str | None:  # noqa: PLR0911 - one case a program
     if any(">" in one.operator and not one.is_harmless for one in command.redirections):
         return None
+    if command.name in _SILENT or any(_hides(one) for one in command.redirections):
+        return ""
     values = [word.value for word in command.words]
     match command.name:
         case "echo":
@@ -55,6 +57,15 @@ def _produced(command: SimpleCommand) -> str | None:  # noqa: PLR0911 - one case
         case _ if (text := given_text(command)) is not None:
             return _turned(command, text)
     return None
+
+
+_SILENT = frozenset({"true", "false", ":", "test", "[", "[[", "sleep", "unset", "shopt", "wait"})
+
+
+def _hides(redirection: Redirection) -> bool:
+    """Whether nothing of what is printed comes out."""
+    is_output = redirection.operator in {">", ">>", ">|", "&>", "&>>", ">&"} and redirection.fd in {"", "1"}
+    return is_output and redirection.target.value == "/dev/null"
 
 
 def _echo(values: list[str]) -> str:

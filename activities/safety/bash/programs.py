@@ -17,7 +17,9 @@ XARGS = Form(
     stops=True,
 )
 
-_ADDRESS = r"(?:\d+|\$|/(?:[^/\\\n]|\\.)*/I?|\d+~\d+|\+\d+)"
+_SIGNS = ((re.escape(sign), "" if sign == "/" else r"\\") for sign in "/#,%|!:@")
+_PATTERNS = "|".join(rf"{front}{sign}(?:[^{sign}\\\n]|\\.)*{sign}I?" for sign, front in _SIGNS)
+_ADDRESS = rf"(?:\d+|\$|{_PATTERNS}|\d+~\d+|\+\d+)"
 _PRINTS = re.compile(
     rf"\s*(?:{_ADDRESS}(?:\s*,\s*{_ADDRESS})?\s*!?\s*)?p?\s*(?:;\s*(?:{_ADDRESS}(?:\s*,\s*{_ADDRESS})?\s*!?\s*)?p\s*)*;?\s*"
 )

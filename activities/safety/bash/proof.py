@@ -74,6 +74,8 @@ def script_refusal(view: View) -> str:
             for word in loop.items
         ):
             return "it loops over words that only the shell will know"
+    if script.loops and any(act.command.parent < 0 and Place.SUBSTITUTION in act.command.places for act in view.acts):
+        return "it loops over what another command prints"
     moves = any(act.name in {"cd", "pushd"} for act in view.acts)
     if moves and any(act.name == "git" for act in view.acts):
         return "git runs after cd: another folder's configuration would count"
@@ -98,7 +100,18 @@ def refuse(act: Act) -> Refusal | None:
         return Refusal("words", "the command word is not a plain name")
     if act.values[0] != command.words[0].source or act.values[0] != act.values[0].lower():
         return Refusal("words", "the command word is not a plain name")
-    return _words(act) or _program(act)
+    return _vanished(act) or _words(act) or _program(act)
+
+
+def _vanished(act: Act) -> Refusal | None:
+    """A substitution that prints nothing leaves no word that could tell of it."""
+    items = (*act.command.words, *(one.target for one in act.command.redirections))
+    if act.name in _TAKE_SUBSTITUTIONS or any("command" in one.expansions for one in items):
+        return None
+    held = [act.view.acts[one].command.places[-1:] for one in act.view.held.get(act.index, ())]
+    if (Place.SUBSTITUTION,) in held:
+        return Refusal("substitution", f"{act.name} is given what another command prints")
+    return None
 
 
 def _environment(act: Act) -> Refusal | None:

@@ -246,6 +246,8 @@ def _account(act: Act) -> str:  # noqa: C901, PLR0911, PLR0912 - one case a prog
             return "it installs a set-uid program"
         case "setcap" if "-r" not in given:
             return "it gives a program capabilities"
+        case "setfattr" if re.search(r"\bsecurity\.", words) and not {"-x", "--remove"} & set(given):
+            return "it gives a program capabilities"
         case (
             "chpasswd"
             | "newusers"

@@ -15,7 +15,7 @@ _GREP = (
     " --recursive"
     " --dereference-recursive --line-buffered --null-data --version --help --devices="
 )
-_SUM = "-bctwz --binary --text --tag --zero --ignore-missing --quiet --status --strict --warn --version --help"
+_SUM = "-bctwz --check --binary --text --tag --zero --ignore-missing --quiet --status --strict --warn --version --help"
 
 READERS: dict[str, Reader] = {
     **MACHINE,
