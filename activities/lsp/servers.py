@@ -147,5 +147,5 @@ def command_for(
 def server_environment(environment: Mapping[str, str], *, is_held: bool = False) -> dict[str, str]:
     """What a server finds: no virtual environment is named, since servers run the interpreter in it."""
     names = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR")
-    found = {name: environment[name] for name in names if name in environment}
+    found = {"HOME": str(Path.home())} | {name: environment[name] for name in names if name in environment}
     return {**found, "TMPDIR": "/tmp"} if is_held else found  # noqa: S108 - its own, seen from inside

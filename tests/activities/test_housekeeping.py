@@ -41,7 +41,7 @@ async def test_a_history_is_stored_as_it_is_and_named_with_its_length(tmp_path: 
 async def test_the_sessions_network_ends_with_the_run_unless_a_command_uses_it(tmp_path: Path) -> None:
     world = make_world(tmp_path, histories=OneRun())
     folder = world.home.journal / "s1" / "sandbox" / "network"
-    asked: dict[str, object] = {"allowed": [], "denied": [], "engine": "", "upstream": None}
+    asked: dict[str, object] = {"allowed": [], "denied": [], "engine": "", "opened": "", "upstream": None}
     with network.network(folder, asked, world.home.root):
         await archive_history(world, REQUEST)
         assert network.find(folder) is not None

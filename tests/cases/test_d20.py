@@ -148,14 +148,15 @@ def test_a_client_killed_while_it_writes_the_settings_leaves_the_old_or_the_new_
     stage = play(fallback="hello")
     file = tmp_path / ".config/perdure/settings.json"
     cli = replace(stage.cli, more={**stage.cli.more, "HOME": str(tmp_path), "XDG_CONFIG_HOME": ""})
+    began = time.monotonic()
     assert cli("set", "env.KILL", "0").returncode == 0
-    before = "0"
+    takes, before = time.monotonic() - began, "0"
     with ThreadPoolExecutor(1) as pool:
         starting = pool.submit(lambda: [stage.begin(prompt=f"start {number}") for number in range(10)])
         for number in range(1, 101):
             writing = cli.start("set", "env.KILL", str(number))
             # Most of it is the start of the program: the moment of the write is hit more often from its middle on.
-            time.sleep(chance.uniform(0.1, 0.6))
+            time.sleep(chance.uniform(0.4, 1.2) * takes)
             writing.kill()
             writing.communicate()
             now = json.loads(file.read_text())

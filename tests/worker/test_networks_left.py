@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.journey, pytest.mark.skipif(bool(missing(1)), reason=f
 def test_no_network_of_a_session_is_left(tmp_path: Path) -> None:
     home = Home(tmp_path / "home")
     folder = home.journal / "s1" / "sandbox" / "network"
-    asked: dict[str, object] = {"allowed": [], "denied": [], "engine": "", "upstream": None}
+    asked: dict[str, object] = {"allowed": [], "denied": [], "engine": "", "opened": "", "upstream": None}
     with network.network(folder, asked, home.root):
         assert network.find(folder) is not None
     end_networks(home)

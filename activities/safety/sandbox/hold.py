@@ -227,7 +227,7 @@ def _confined(held: Hold, policy: Policy, stack: ExitStack) -> CommandSpec:
     caches = str(ground.where.user / ".cache")
     if policy.kind_at(caches) != Kind.WRITE:
         caches = "/tmp/.cache"  # noqa: S108 - the session's own, where the home folder is none
-    environment = held_environment(
+    environment = {"HOME": policy.user} | held_environment(
         spec.environment,
         ground.settings.environment,
         "/tmp" if is_full else policy.temporary,  # noqa: S108 - the session's own, seen from inside
