@@ -5,7 +5,7 @@ import json
 import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -42,6 +42,8 @@ class Restoration:
     path: Path
     now: Version
     then: Version
+    folders: int = 0
+    """How many of the folders right above it go with it, as far as they are empty."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,8 @@ async def _prepared(home: Home, store: ObjectStore, step: FileStep) -> Restorati
         data = Vault(home).unlock(kept) if is_locked(kept) else kept
         if digest_of(data) != step.then:
             raise UserError(f"the old version of {shown(path)} is not the one that the transcript names")
-    return Restoration(path, Version(step.now, now.data if now else b""), Version(step.then, data))
+    folders = 0 if step.then else step.folders
+    return Restoration(path, Version(step.now, now.data if now else b""), Version(step.then, data), folders)
 
 
 @dataclass(frozen=True)
@@ -102,6 +105,7 @@ class _Row:
     now_object: str
     then: str
     then_object: str
+    folders: int = 0
 
 
 class Rewinder:
@@ -139,15 +143,18 @@ class Rewinder:
         finally:
             os.close(descriptor)
 
-    async def restore(self, files: Sequence[Restoration], *, at: str, by: str, n: int, to: int) -> None:
-        """Do it. UserError when a file was changed at the last moment: what was done is taken back then."""
+    async def restore(self, files: Sequence[Restoration], *, at: str, by: str, n: int, to: int) -> list[Path]:
+        """Do it; the folders that went with their last file.
+
+        UserError when a file was changed at the last moment: what was done is taken back then.
+        """
         rows = [await self._row(each) for each in files]
         facts = {"id": secrets.token_hex(8), "at": at, "by": by, "n": n, "to": to}
         write_atomic(self._plan, seal({**facts, "files": [asdict(row) for row in rows]}))
         contents = {each.then.digest: each.then.data for each in files} | {
             each.now.digest: each.now.data for each in files
         }
-        self._carry_out(facts, rows, contents.__getitem__)
+        return self._carry_out(facts, rows, contents.__getitem__)
 
     async def finish(self) -> str:
         """Finish what an earlier rewind began, else take it back; what became of it, empty when there was none."""
@@ -180,10 +187,12 @@ class Rewinder:
             await self._store.put(vault.lock(version.data)) if version.digest else ""
             for version in (each.now, each.then)
         ]
-        return _Row(str(each.path), each.now.digest, objects[0], each.then.digest, objects[1])
+        return _Row(str(each.path), each.now.digest, objects[0], each.then.digest, objects[1], each.folders)
 
-    def _carry_out(self, facts: Mapping[str, object], rows: Sequence[_Row], content: Callable[[str], bytes]) -> None:
-        """Write each file that is not restored yet; all of them, or none."""
+    def _carry_out(
+        self, facts: Mapping[str, object], rows: Sequence[_Row], content: Callable[[str], bytes]
+    ) -> list[Path]:
+        """Write each file that is not restored yet, all of them or none; the folders that went with them."""
         key = str(facts["id"])
         try:
             odd = [row.path for row in rows if _digest(row.path) not in {row.now, row.then}]
@@ -191,10 +200,11 @@ class Rewinder:
                 raise Changed(f"{', '.join(odd)} was changed by somebody else.", reason="changed")
             for row in rows:
                 _replace(row.path, row.now, row.then, content, key)
-        except (UserError, ToolError) as error:
+        except (UserError, ToolError, OSError) as error:
             left = _taken_back(rows, content, key)
             self._plan.unlink(missing_ok=True)
             raise Changed(f"{str(error).rstrip('.')}. {left}", reason="changed") from error
+        gone = _without_empty(rows)
         if all(done.id != key for done in self.rewinds()):
             changes = [
                 asdict(FileChange(_number(facts["n"]), row.path, row.now, row.then, row.now_object)) for row in rows
@@ -202,6 +212,7 @@ class Rewinder:
             append_line(self._done, json.dumps({**facts, "files": changes}).encode())
         self._plan.unlink(missing_ok=True)
         sync_folder(self._plan.parent)
+        return gone
 
 
 def _number(value: object) -> int:
@@ -226,6 +237,19 @@ def _replace(path: str, now: str, then: str, content: Callable[[str], bytes], ke
     else:
         file.unlink()
         sync_folder(file.parent)
+
+
+def _without_empty(rows: Sequence[_Row]) -> list[Path]:
+    """Remove the folders that were made for files which are gone, innermost first; those that went."""
+    made = {folder for row in rows if not row.then for folder in list(Path(row.path).parents)[: row.folders]}
+    gone = []
+    for folder in sorted(made, key=lambda each: len(each.parts), reverse=True):
+        # One that holds something else stays, whoever put it there.
+        with suppress(OSError):
+            folder.rmdir()
+            gone.append(folder)
+            sync_folder(folder.parent)
+    return gone
 
 
 def _taken_back(rows: Sequence[_Row], content: Callable[[str], bytes], key: str) -> str:

@@ -15,6 +15,7 @@ from activities.stores.digests import digest_of
 from activities.stores.regular_files import (
     Version,
     digest_of_file,
+    missing_folders,
     read_version,
     remove_leftover,
     replace_content,
@@ -108,6 +109,7 @@ async def _carry_out(call: Call, change: Change) -> ToolOutcome:
         before=before.digest if before else "",
         after=after,
         before_object=await call.world.store.put(locked) if before else "",
+        folders=0 if before else await asyncio.to_thread(_new_folders, call, change.path),
     )
     outcome = ToolOutcome(content=(Text(text=clean(change.text)),), effects=(effect,), data=change.facts)
     # The plan keeps it on disk, and an attempt that finds it there tells it from there.
@@ -120,6 +122,13 @@ async def _carry_out(call: Call, change: Change) -> ToolOutcome:
     }
     await asyncio.to_thread(_write, call, change, plan)
     return outcome
+
+
+def _new_folders(call: Call, path: Path) -> int:
+    """How many folders above the file this call makes: an attempt that died may have made some of them already."""
+    plan = call.record.read_plan() if call.is_repeat else None
+    earlier = ToolOutcome.model_validate(plan["outcome"]).effects if plan and plan["path"] == str(path) else ()
+    return max([missing_folders(path), *(effect.folders for effect in earlier)])
 
 
 def _write(call: Call, change: Change, plan: dict[str, object]) -> None:

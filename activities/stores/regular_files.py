@@ -196,6 +196,11 @@ def remove_leftover(path: Path, key: str) -> None:
         path.with_name(f".{path.name[:40]}.{key[:16]}.tmp").unlink()
 
 
+def missing_folders(path: Path) -> int:
+    """How many of the folders right above a file are not there yet. OSError when the disk does not tell."""
+    return sum(not folder.exists() for folder in path.parents)
+
+
 def _make_folders(folder: Path) -> None:
     if folder.is_dir():
         return

@@ -5,6 +5,7 @@ import json
 import secrets
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -22,7 +23,7 @@ from worker.engine import Home
 from worker.rewind import Restoration, Rewinder, prepared
 from worker.rewind_shown import differences, take_along
 from workflows.contracts.audit import Line
-from workflows.contracts.errors import UsageError, UserError
+from workflows.contracts.errors import PerdureError, UsageError, UserError
 from workflows.contracts.session import Interrupt, SessionInput, Snapshot
 from workflows.contracts.settings import SessionSettings, Thresholds
 from workflows.contracts.transcript import NoticeBody, stamp
@@ -53,6 +54,8 @@ class Done:
     wish: Wish
     notes: tuple[str, ...] = ()
     files: tuple[Restoration, ...] = ()
+    folders: tuple[Path, ...] = ()
+    """Those that were made for removed files, and went with them."""
     commands: int = 0
     new: str = ""
 
@@ -101,8 +104,20 @@ async def _rewind(word: str, wish: Wish) -> Done:
         done = await _files(home, reader, lines, done)
     if wish.conversation and not wish.dry_run:
         limits = snapshot.thresholds if snapshot else Thresholds()
-        done = replace(done, new=await _went_on(home, sessions, listed, lines, done.point, limits))
+        try:
+            done = replace(done, new=await _went_on(home, sessions, listed, lines, done.point, limits))
+        except PerdureError as error:
+            raise _half_done(done, error) if done.files else error from error
     return done
+
+
+def _half_done(done: Done, error: PerdureError) -> UserError:
+    """What is told where files are back already, and no session goes on from there."""
+    code = error.exit_code if isinstance(error, UserError) else None
+    again = f"perdure rewind {done.session} --to {done.wish.to} --conversation"
+    files = counted(len(done.files), "file is", "files are")
+    text = f"{files} taken back already, but no new session goes on: {error} Mend that, then: {again}"
+    return UserError(text, code, "half_done")
 
 
 async def _at_rest(sessions: Sessions, listed: Listed, *, is_stopped: bool) -> Snapshot | None:
@@ -143,10 +158,12 @@ async def _files(home: Home, reader: Reader, lines: list[Line], done: Done) -> D
         notes = [] if done.wish.dry_run else [await rewinder.finish()]
         plan = plan_files(lines, done.point, rewinder.changes())
         files = await prepared(home, reader.store, plan)
+        gone: list[Path] = []
         if files and not done.wish.dry_run:
             at = stamp(datetime.now(UTC))
-            await rewinder.restore(files, at=at, by=as_person(), n=lines[-1].n, to=done.point.n)
-    return replace(done, notes=tuple(filter(None, notes)), files=tuple(files), commands=plan.commands)
+            gone = await rewinder.restore(files, at=at, by=as_person(), n=lines[-1].n, to=done.point.n)
+    notes = list(filter(None, notes))
+    return replace(done, notes=tuple(notes), files=tuple(files), folders=tuple(gone), commands=plan.commands)
 
 
 async def _went_on(
@@ -184,6 +201,8 @@ def _show(done: Done) -> None:
     for file in done.files:
         action = _action(file)
         print(f"{'would be ' if done.wish.dry_run else ''}{action}: {plain(str(file.path))}")
+    for folder in done.folders:
+        print(f"removed: {plain(str(folder))}, an empty folder that was made for them")
     if done.wish.files and not done.files:
         print(f"The agent changed no file since {where}.")
     elif done.files and not done.wish.dry_run:
@@ -212,6 +231,7 @@ def _as_json(done: Done) -> dict[str, object]:
         "head": done.point.digest,
         "dry_run": done.wish.dry_run,
         "files": [{"path": plain(str(file.path)), "action": _action(file)} for file in done.files],
+        "folders_removed": [plain(str(folder)) for folder in done.folders],
         "diff": differences(list(done.files)) if done.wish.dry_run else None,
         "commands_not_taken_back": done.commands,
         "new_session": done.new or None,

@@ -26,7 +26,7 @@ def _edit(old: str, new: str) -> dict[str, Any]:
 
 REPLIES = [
     reply(READ),
-    reply(_edit("one", "ONE"), {"tool": "Write", "input": {"file_path": "made.txt", "content": "made\n"}}),
+    reply(_edit("one", "ONE"), {"tool": "Write", "input": {"file_path": "new/made.txt", "content": "made\n"}}),
     "First part done.",
     reply(_edit("two", "TWO"), bash("echo by-command > other.txt")),
     "Second part done.",
@@ -84,13 +84,13 @@ def test_files_are_as_they_were_after_that_turn_then_at_the_start(cli: Cli) -> N
     second = cli.json("rewind", session, "--to", "start", "--files", "--json")
     assert sorted(file["action"] for file in second["files"]) == ["removed", "restored"]
     assert (cli.folder / "notes.md").read_text() == NOTES
-    assert not (cli.folder / "made.txt").exists()
+    assert not (cli.folder / "new").exists()
     assert (cli.folder / "other.txt").read_text() == "by-command\n"
 
 
 def test_a_file_that_a_person_changed_since_stops_all_of_it(cli: Cli) -> None:
     session = _worked(cli)
-    (cli.folder / "made.txt").write_text("mine\n")
+    (cli.folder / "new/made.txt").write_text("mine\n")
     told = cli("rewind", session, "--to", "start")
     assert told.returncode == 1
     assert "made.txt was changed by somebody else since" in told.stderr
@@ -121,6 +121,19 @@ def test_the_conversation_goes_on_from_there_in_a_session_of_its_own(cli: Cli, m
     shown = cli.json("show", new, "--json")
     assert shown["snapshot"]["state"]["turns"] == 2
     assert shown["snapshot"]["state"]["totals"]["exchanges"] == 3
+
+
+def test_where_no_session_can_go_on_it_is_told_that_files_are_back(cli: Cli) -> None:
+    session = _worked(cli)
+    steps = [json.loads(line) for line in cli("audit", session, "--json").stdout.splitlines()]
+    settings = next(step["data"]["settings"] for step in steps if step.get("what") == "session_opened")
+    (lost,) = [path for path in cli.home.root.rglob(f"*{settings[2:]}") if settings.endswith(path.name)]
+    lost.unlink()
+    told = cli("rewind", session, "--to", "start")
+    assert told.returncode == 1
+    assert "2 files are taken back already" in told.stderr
+    assert f"perdure rewind {session} --to start --conversation" in told.stderr
+    assert (cli.folder / "notes.md").read_text() == NOTES
 
 
 def test_both_sessions_can_be_verified_afterwards(cli: Cli) -> None:

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -49,11 +50,11 @@ async def step(home: Home, path: Path, now: bytes | None, then: bytes | None, *,
     return FileStep(str(path), found, wanted, kept, 1)
 
 
-async def rewind(home: Home, *steps: FileStep) -> None:
+async def rewind(home: Home, *steps: FileStep) -> list[Path]:
     rewinder = Rewinder(home, store_of(home), "s")
     with rewinder.alone():
         files = await prepared(home, store_of(home), FilePlan(steps))
-        await rewinder.restore(files, at="2026-01-01T00:00:00.000Z", by="me", n=9, to=3)
+        return await rewinder.restore(files, at="2026-01-01T00:00:00.000Z", by="me", n=9, to=3)
 
 
 async def test_changed_files_come_back_and_made_ones_go(home: Home, work: Path) -> None:
@@ -65,6 +66,38 @@ async def test_changed_files_come_back_and_made_ones_go(home: Home, work: Path) 
     assert changed.stat().st_mode & 0o777 == 0o750
     assert not made.exists()
     assert list(work.iterdir()) == [changed]
+
+
+async def test_a_folder_goes_with_the_last_file_that_it_was_made_for(home: Home, work: Path) -> None:
+    (work / "new/deep").mkdir(parents=True)
+    steps = (
+        replace(await step(home, work / "new/deep/a", b"a", None), folders=2),
+        await step(home, work / "new/b", b"b", None),
+    )
+    assert await rewind(home, *steps) == [work / "new/deep", work / "new"]
+    assert list(work.iterdir()) == []
+
+
+async def test_a_folder_that_holds_something_else_or_was_there_before_stays(home: Home, work: Path) -> None:
+    for folder in ("there", "new"):
+        (work / folder).mkdir()
+    (work / "new/theirs").write_bytes(b"theirs")
+    steps = (
+        replace(await step(home, work / "new/a", b"a", None), folders=1),
+        await step(home, work / "there/a", b"a", None),
+    )
+    assert await rewind(home, *steps) == []
+    assert sorted(path.name for path in work.rglob("*")) == ["new", "theirs", "there"]
+
+
+async def test_a_rewind_that_died_before_its_folders_went_is_finished_with_them(home: Home, work: Path) -> None:
+    (work / "new").mkdir()
+    row = {"path": str(work / "new/a"), "now": digest_of(b"a"), "then": "", "then_object": "", "folders": 1}
+    row["now_object"] = await store_of(home).put(Vault(home).lock(b"a"))
+    plan = {"id": "x", "at": "t", "by": "me", "n": 9, "to": 3, "files": [row]}
+    (home.sessions / "s.rewinding").write_bytes(seal(plan))
+    assert "finished" in await Rewinder(home, store_of(home), "s").finish()
+    assert list(work.iterdir()) == []
 
 
 async def test_an_old_version_that_was_kept_in_clear_is_restored_too(home: Home, work: Path) -> None:

@@ -1,4 +1,4 @@
-"""ToolSpec, ToolCall, ToolOutcome."""
+"""ToolSpec, ToolRequest, ToolOutcome: a tool as it is told, one call of it as it is asked for, and what that gave."""
 
 from enum import StrEnum
 
@@ -57,13 +57,15 @@ class Effect(Contract):
     """A change a tool made in the world, or a file it looked at."""
 
     kind: str
-    """read | write | create | command."""
+    """read | write | create | remove | command."""
     path: str = ""
     before: str = ""
     """SHA-256 of the file before, empty when there was none."""
     after: str = ""
     before_object: str = ""
     """Digest of the object that keeps the old version, encrypted; older sessions have it in clear, under `before`."""
+    folders: int = 0
+    """How many of the folders right above a file that was made were made for it."""
 
 
 class ToolOutcome(Contract):

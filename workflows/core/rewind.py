@@ -110,6 +110,8 @@ class FileChange:
     after: str
     """SHA-256, empty when there is no file any more."""
     before_object: str = ""
+    folders: int = 0
+    """How many of the folders right above it were made for it."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +126,8 @@ class FileStep:
     then_object: str
     changes: int
     """How many changes are taken back."""
+    folders: int = 0
+    """How many of the folders right above it were made for it: with a file that is removed the empty ones go."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +147,9 @@ def changes_of(lines: Sequence[Line]) -> Iterator[FileChange]:
         if line.entry and isinstance(line.entry.body, OutcomeBody):
             for effect in line.entry.body.effects:
                 if effect.kind in _CHANGES and effect.before != effect.after:
-                    yield FileChange(line.n, effect.path, effect.before, effect.after, effect.before_object)
+                    yield FileChange(
+                        line.n, effect.path, effect.before, effect.after, effect.before_object, effect.folders
+                    )
 
 
 def plan_files(lines: Sequence[Line], point: Point, rewinds: Sequence[FileChange] = ()) -> FilePlan:
@@ -160,7 +166,8 @@ def plan_files(lines: Sequence[Line], point: Point, rewinds: Sequence[FileChange
         if any(one.after != later.before for one, later in pairwise(own)):
             obstacles.append(f"{path} was changed by somebody else between two changes of the agent")
         elif own[0].before != own[-1].after:
-            steps.append(FileStep(path, own[-1].after, own[0].before, own[0].before_object, len(own)))
+            folders = max(change.folders for change in own)
+            steps.append(FileStep(path, own[-1].after, own[0].before, own[0].before_object, len(own), folders))
     return FilePlan(tuple(steps), tuple(obstacles), sum(_has_run(line) for line in lines if line.n > point.n))
 
 

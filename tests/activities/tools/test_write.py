@@ -30,6 +30,17 @@ async def test_a_new_file_gets_exactly_this_content_and_its_folders(world: World
     assert [(effect.kind, effect.before) for effect in told.effects] == [("create", "")]
 
 
+async def test_the_folders_made_for_a_file_are_counted_also_those_of_an_attempt_that_died(
+    world: World, work: Path
+) -> None:
+    (work / "there").mkdir()
+    given = {"file_path": "there/a/b/f", "content": "x"}
+    first = await use(make_call(world, work, "Write"), Write(), **given)
+    (work / "there/a/b/f").unlink()
+    again = await use(make_call(world, work, "Write", is_repeat=True), Write(), **given)
+    assert [told.effects[0].folders for told in (first, again)] == [2, 2]
+
+
 async def test_a_new_file_has_the_mode_that_the_umask_gives(world: World, work: Path) -> None:
     await use(make_call(world, work, "Write"), Write(), file_path="f", content="x")
     (work / "like").touch()

@@ -98,6 +98,12 @@ def test_each_file_gets_its_first_version_since_the_point() -> None:
     assert plan == FilePlan((FileStep("/a", "3", "1", "11", 2), FileStep("/b", "5", "", "", 1)), (), 1)
 
 
+def test_the_folders_that_were_made_for_a_file_go_with_it_however_often_it_was_changed() -> None:
+    made = Effect(kind="create", path="/new/a", before="", after="1", folders=1)
+    lines = chain(OPENED, outcome(1, made), outcome(2, wrote("/new/a", "1", "2")))
+    assert plan_files(lines, point_of(lines, "start")).steps == (FileStep("/new/a", "2", "", "", 2, 1),)
+
+
 def test_what_was_changed_before_the_point_stays() -> None:
     lines = talk()
     assert plan_files(lines, point_of(lines, "2")).steps == (FileStep("/a", "3", "2", "22", 1),)
