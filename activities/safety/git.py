@@ -55,14 +55,9 @@ async def git(folder: Path, environment: Mapping[str, str], *words: str) -> Git:
 
     What changed inside repositories below it is not looked at.
     """
-    listed = await _run(
-        folder, environment, ("config", "--local", "--includes", "--name-only", "--get-regexp", r"^filter\.")
-    )
-    names = {
-        name.rpartition(".")[0]
-        for name in listed.out.splitlines()
-        if name.rpartition(".")[2] in (*_PROGRAMS, "required")
-    }
+    asked = ("config", "--local", "--includes", "--name-only", "--get-regexp", r"^filter\.")
+    keys = (key.rpartition(".") for key in (await _run(folder, environment, asked)).out.splitlines())
+    names = {name for name, _, last in keys if last in (*_PROGRAMS, "required")}
     off = [f"{name}.{part}=" for name in sorted(names) for part in _PROGRAMS]
     off += [f"{name}.required=false" for name in sorted(names)]
     calm = ("--ignore-submodules=dirty",) if words[0] in _GO_INSIDE else ()

@@ -2,14 +2,14 @@
 
 import asyncio
 import ipaddress
-import json
 import socket
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
 from activities.safety.sandbox.domains import address_refusal
+from activities.stores.engine_ports import engine_ports
 from workflows.contracts.errors import ToolError
 
 _LONGEST = 2_000
@@ -51,7 +51,7 @@ def web_target(url: str, private: Sequence[str] = ()) -> WebTarget:
         port = _PORTS[scheme]
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     target = WebTarget("", scheme, host, port, path, is_private_allowed)
-    return WebTarget(f"{scheme}://{target.authority}{path}", scheme, host, port, path, is_private_allowed)
+    return replace(target, url=f"{scheme}://{target.authority}{path}")
 
 
 def host_of(url: str) -> str:
@@ -104,9 +104,5 @@ async def checked_addresses(target: WebTarget, engine: Path | None = None) -> tu
 def _check_engine(target: WebTarget, address: str, engine: Path | None) -> None:
     if not ipaddress.ip_address(address.split("%", maxsplit=1)[0]).is_loopback or engine is None:
         return
-    try:
-        ports = json.loads(engine.read_bytes())["ports"].values()
-    except (OSError, ValueError, KeyError, AttributeError):
-        return
-    if target.port in ports:
+    if target.port in engine_ports(engine):
         raise ToolError(f"{target.authority} belongs to perdure itself and stays out of reach of its tools.")

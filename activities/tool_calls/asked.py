@@ -9,7 +9,6 @@ from itertools import islice
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from activities.safety.bash.facts import engine_ports
 from activities.safety.bash.judge import judge
 from activities.safety.bash.setting import Setting
 from activities.safety.git_trust import is_git_trusted
@@ -18,6 +17,7 @@ from activities.safety.sandbox.hold import is_contained
 from activities.safety.session_rules import session_rules
 from activities.settings.places import Places, places_of
 from activities.settings.policy import current_policy
+from activities.stores.engine_ports import engine_ports
 from activities.tool import AnyTool, Call, ToolInput
 from workflows.contracts.permissions import Policy
 from workflows.contracts.settings import SessionSettings
@@ -74,7 +74,7 @@ class Standpoint:
             user=_user(),
             cwd=str(self.cwd),
             own_home=str(self.places.home.root),
-            ports=engine_ports(self.places.home),
+            ports=tuple(sorted(engine_ports(self.places.home.engine / "engine.json") | set(Setting().ports))),
             has_files=True,
             is_git_trusted=is_git_trusted(self.cwd),
             extra_folders=policy.additional_directories,

@@ -122,7 +122,8 @@ _FIRST = {
     "remote": set[str](),
 }
 _LISTS = {"-l", "--list", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at", "-n"}
-_FRONT = {"--no-pager", "--no-optional-locks", "--literal-pathspecs", "--no-replace-objects"}
+FRONT = named("--no-pager --no-optional-locks --literal-pathspecs --no-replace-objects")
+"""Options before the verb that change nothing but how it prints or reads."""
 _NAMES_NO_FILES = {"branch", "tag", "for-each-ref", "describe", "name-rev", "config", "remote", "rev-parse"}
 """Verbs whose operands are names of branches, keys and the like, never files."""
 
@@ -130,7 +131,7 @@ _NAMES_NO_FILES = {"branch", "tag", "for-each-ref", "describe", "name-rev", "con
 def read(values: list[str]) -> tuple[list[str], Parsed | None]:
     """The verb with what follows it, and that told apart where the verb is known. `values[0]` is git."""
     at = 1
-    while at < len(values) and values[at] in _FRONT:
+    while at < len(values) and values[at] in FRONT:
         at += 1
     rest = values[at:]
     reader = _FORMS.get(rest[0]) if rest else None

@@ -7,7 +7,7 @@ from activities.safety.sandbox import bubblewrap, landlock
 from activities.safety.sandbox.network import Network
 from activities.safety.sandbox.policy import Policy
 from activities.safety.sandbox.programs import bubblewrap_program
-from activities.safety.sandbox.seccomp import AF_INET, AF_INET6, AF_UNIX, MACHINES, filter_bytes
+from activities.safety.sandbox.seccomp import AF_INET, AF_INET6, AF_UNIX, filter_bytes
 
 VERSION = 1
 """Of all that stands here and in the modules it uses; a higher one makes every probe run again."""
@@ -18,8 +18,6 @@ _LIMITS = ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, LARGEST_FILE))
 MOST_PROCESSES = 4096
 PROCESS_LIMIT = f"ulimit -u {MOST_PROCESSES} 2>/dev/null; "
 """Said by the shell itself: inside its own user namespace only the command's processes are counted."""
-
-__all__ = ["MACHINES", "PROCESS_LIMIT", "VERSION", "confined"]
 
 
 def confined(tier: int, policy: Policy, cwd: str, network: Network | None = None) -> Confinement:

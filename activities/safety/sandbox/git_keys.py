@@ -144,7 +144,7 @@ def weight(key: str, was: Values, now: Values, after: Keys, *, is_new: bool) -> 
     if any(_ODD.search(value) or value.lstrip().startswith("!") for value in now):
         return Weight.CLOSED
     if section == "remote" and subsection:
-        found = _of_remote(subsection, name, was, now, after)
+        found = _of_remote(subsection, name, was, now)
     elif section == "submodule" and name == "url":
         found = _of_address(was if now else (), now)
     elif name in {"remote", "pushremote", "pushdefault"} and section in {"branch", "remote"}:
@@ -158,7 +158,7 @@ def weight(key: str, was: Values, now: Values, after: Keys, *, is_new: bool) -> 
     return found if now or found == Weight.HARMLESS else Weight.LEADS
 
 
-def _of_remote(remote: str, name: str, was: Values, now: Values, after: Keys) -> Weight:
+def _of_remote(remote: str, name: str, was: Values, now: Values) -> Weight:
     if not _NAME.fullmatch(remote):
         return Weight.CLOSED
     if name == "url":

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from activities.stores.files import read_start
 
-CONTROL = ("hooks", "config", "config.worktree", "info/attributes")
-"""In a repository's folder; `commondir` too, where it is no worktree's."""
+CONTROL = ("hooks", "config", "config.worktree", "info/attributes", "commondir")
+"""In a repository's folder."""
 
 MOST_MODULES = 1_000
 """Of submodules, and of worktrees, that are looked at."""
@@ -63,9 +63,9 @@ def _names(text: str, before: str) -> bool:
 
 def control_files(repository: Repository) -> list[Path]:
     """Every control file that may be there; the caller looks which are."""
-    found = [repository.common / name for name in (*CONTROL, "commondir")]
+    found = [repository.common / name for name in CONTROL]
     for module in modules(repository.common / "modules"):
-        found += [module / name for name in (*CONTROL, "commondir")]
+        found += [module / name for name in CONTROL]
     for tree in worktrees(repository):
         found += [tree / name for name in ("config.worktree", "commondir", "gitdir")]
     return found

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
+from activities.safety.bash.git import FRONT
 from activities.safety.bash.syntax import parse
 from activities.safety.sandbox.named_hosts import is_allowed_by_name
 from workflows.contracts.commands import Place, Reach, Script, SimpleCommand
 from workflows.contracts.permissions import Verdict
 
-_FRONT = frozenset({"--no-pager", "--no-optional-locks", "--literal-pathspecs", "--no-replace-objects"})
 _BESIDE = frozenset({
     "cd", "echo", "printf", "true", "false", ":", "test", "[", "pwd", "head", "tail", "cat", "grep", "wc", "sort",
     "uniq", "cut", "tr", "ls", "date",
@@ -102,7 +102,7 @@ def _runs_git(one: SimpleCommand) -> bool:
 def _verb(one: SimpleCommand) -> tuple[str, list[str]]:
     """The verb of a git command and what follows it; no verb where an option before it may lead elsewhere."""
     words = list(one.argv[1:]) if one.name == "git" else []
-    while words and words[0] in _FRONT:
+    while words and words[0] in FRONT:
         del words[0]
     is_plain = bool(words) and one.words[len(one.words) - len(words)].is_plain
     return (words[0], words[1:]) if is_plain and not words[0].startswith("-") else ("", [])

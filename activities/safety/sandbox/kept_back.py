@@ -11,7 +11,8 @@ from pathlib import Path
 from activities.safety.bash.syntax import parse as parse_command
 from activities.safety.sandbox.git_kept import kept_by_git
 from activities.safety.sandbox.git_places import is_folder
-from activities.safety.sandbox.policy import Kind, Place, Policy
+from activities.safety.sandbox.places import MOST_LOOKED_AT, NOT_ENTERED
+from activities.safety.sandbox.policy import Kind, Place, Policy, in_order
 from activities.safety.sandbox.remembered import remember, remembered
 from activities.stores.files import append_line, read_lines
 from workflows.contracts.permissions import SourcedRule
@@ -21,11 +22,8 @@ from workflows.core.permission_rules import parse
 Kept = Sequence[tuple[SourcedRule, Keeper]]
 """Rules about reading, each ready for many paths."""
 
-MOST_LOOKED_AT = 20_000
 MOST_HIDDEN = 500
 _REMEMBERED = "kept_back.json"
-_NOT_ENTERED = frozenset({".git", "node_modules", ".venv"})
-"""Too many files to look at before each command, and hardly ever a rule's."""
 
 _GROUP = re.compile(r"\(\?P<\w+>")
 """Named groups cannot stand twice in one pattern."""
@@ -52,8 +50,7 @@ def without_kept_back(
     if not is_whole:
         lines.append("[sandbox: not the whole workspace was looked through for files that a rule keeps back]")
     hidden = (place for place, _rule in found)
-    places = sorted((*policy.places, *pinned, *hidden), key=lambda place: (place.path.count("/"), place.path))
-    return replace(policy, places=tuple(places)), tuple(lines)
+    return replace(policy, places=in_order((*policy.places, *pinned, *hidden))), tuple(lines)
 
 
 def _pinned(policy: Policy, rules: Kept, found: Sequence[Place]) -> list[Place]:
@@ -104,7 +101,7 @@ def _found(policy: Policy, rules: Kept, before: Iterable[str]) -> tuple[list[tup
             rule = _rule_of(path, rules, is_folder=True) if speaks_of(path) or speaks_of(f"{path}/-") else None
             if rule and not Path(path).is_symlink():
                 found.append((Place(path, Kind.HIDDEN), rule))
-            elif name not in _NOT_ENTERED:
+            elif name not in NOT_ENTERED:
                 entered.append(name)
         folders[:] = entered
         found += [

@@ -37,6 +37,9 @@ OWN_FOLDERS = (".perdure", ".claude")
 
 OWN_FILES = (".mcp.json",)
 
+NOT_ENTERED, MOST_LOOKED_AT = frozenset({".git", "node_modules", ".venv"}), 20_000
+"""Folders of too many files to look at before each command, hardly ever a person's; and how many are looked at."""
+
 TOOL_VARIABLES = (
     "VIRTUAL_ENV", "CONDA_PREFIX", "PYENV_ROOT", "NVM_DIR", "RUSTUP_HOME", "GOROOT", "JAVA_HOME", "VOLTA_HOME",
     "BUN_INSTALL", "DENO_INSTALL", "ASDF_DIR", "SDKMAN_DIR", "MISE_DATA_DIR", "UV_PYTHON_INSTALL_DIR",

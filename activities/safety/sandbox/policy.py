@@ -8,6 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from activities.safety.bash.paths import is_under
 from activities.safety.sandbox import git_places
 from activities.safety.sandbox.places import (
     OWN_FILES,
@@ -91,9 +92,14 @@ class Policy:
         """The place that a path is at or below, the deepest of the list."""
         found = None
         for place in self.places:
-            if path == place.path or path.startswith(place.path.rstrip("/") + "/"):
+            if is_under(path, place.path):
                 found = place
         return found
+
+
+def in_order(places: Iterable[Place]) -> tuple[Place, ...]:
+    """Shallow ones first, as a policy has them."""
+    return tuple(sorted(places, key=lambda place: (place.path.count("/"), place.path)))
 
 
 def policy_from(record: Mapping[str, Any]) -> Policy:  # Any: what `as_record` became on disk
@@ -121,7 +127,7 @@ def make_policy(
         workspace=str(where.workspace),
         user=str(where.user),
         temporary=str(where.temporary),
-        places=tuple(sorted(plan.places.values(), key=lambda place: (place.path.count("/"), place.path))),
+        places=in_order(plan.places.values()),
         absent=tuple(plan.absent),
         has_unix_sockets=bool(network.allow_unix_sockets) or network.allow_all_unix_sockets,
         domains=network.allowed_domains,
@@ -211,7 +217,7 @@ class _Plan:
         self.places = {
             path: place
             for path, place in self.places.items()
-            if not _is_at(path, str(own)) or _is_at(path, str(workspace))
+            if not is_under(path, str(own)) or is_under(path, str(workspace))
         }
         if workspace != own:
             self.add(Kind.HIDDEN, own)
@@ -229,7 +235,7 @@ class _Plan:
     def keep_ends(self) -> None:
         """Where links lead is read-only too, but nothing is shown by a link that is hidden."""
         for end in self.ends:
-            above = [place for path, place in self.places.items() if _is_at(str(end), path)]
+            above = [place for path, place in self.places.items() if is_under(str(end), path)]
             place = max(above, key=lambda one: len(one.path), default=None)
             if place is None or (place.kind in {Kind.READ, Kind.WRITE} and not place.source):
                 self.add(Kind.READ, end)
@@ -239,11 +245,6 @@ class _Plan:
         user = str(self.where.user)
         paths = (user + word[1:] if word == "~" or word.startswith("~/") else word for word in words)
         return [Path(os.path.realpath(self.where.workspace / path)) for path in paths]
-
-
-def _is_at(path: str, folder: str) -> bool:
-    """The folder itself or below it."""
-    return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
 def _takes_entries(folder: Path) -> bool:

@@ -22,6 +22,7 @@ from activities.processes.output import read_tail
 from activities.safety.sandbox import confinements, landlock, network
 from activities.safety.sandbox.policy import Policy, Surroundings, make_policy
 from activities.safety.sandbox.programs import bubblewrap_program
+from activities.safety.sandbox.seccomp import MACHINES
 from activities.stores.files import write_atomic
 from activities.stores.home import Home
 from workflows.contracts.sandbox import SandboxSettings
@@ -125,7 +126,7 @@ async def _why_not(
         return "bubblewrap is not installed (`apt install bubblewrap`)"
     if number == LANDLOCK and not landlock.version():
         return "the kernel has no Landlock"
-    if number < NONE and platform.machine() not in confinements.MACHINES:
+    if number < NONE and platform.machine() not in MACHINES:
         return f"no filter is built for {platform.machine()}"
     if number == SECCOMP:
         return ""

@@ -24,6 +24,7 @@ from activities.processes.tree import boot_id, start_time
 from activities.safety.sandbox.domains import address_refusal, is_named_with_port, refusal
 from activities.safety.sandbox.opened_hosts import opened
 from activities.safety.sandbox.relay import Refused, Wanted, http_request, join, socks_request
+from activities.stores.engine_ports import engine_ports
 
 HTTP_PORT, SOCKS_PORT = 39128, 39080
 """On the loopback of each session's own namespace."""
@@ -213,7 +214,8 @@ class Proxy:
         if why and refusal(host, port, [*self.allowed, *opened(self.opened)], self.denied):
             raise Refused(why)
         is_named = is_named_with_port(host, port, self.allowed)
-        is_own = is_named and host.lower() == "localhost" and port not in self.engine_ports()
+        # The engine gives this session its orders: nothing inside reaches it.
+        is_own = is_named and host.lower() == "localhost" and port not in engine_ports(self.engine)
         if self.upstream and not is_own:
             return self.dial_through(host, port)
         error: OSError | None = None
@@ -244,14 +246,6 @@ class Proxy:
             outside.close()
             raise OSError(f"the proxy {name} refused: {head[:80].decode(errors='replace').splitlines()[:1]}")
         return outside
-
-    def engine_ports(self) -> set[int]:
-        """Ports of the engine that gives this session its orders: never to be reached from inside."""
-        try:
-            ports = json.loads(self.engine.read_bytes())["ports"].values()
-        except (OSError, ValueError, KeyError, AttributeError):
-            return set()
-        return {port for port in ports if isinstance(port, int)}
 
     def note(self, wanted: Wanted, why: str) -> None:
         """Tell what was refused, for the result of the command; not all of a flood."""

@@ -9,7 +9,8 @@ from activities.safety.bash.paths import is_secret
 from activities.safety.bash.syntax import parse
 from activities.safety.sandbox.git_kept import kept_by_git
 from activities.safety.sandbox.git_places import is_folder
-from activities.safety.sandbox.policy import Kind, Policy
+from activities.safety.sandbox.places import MOST_LOOKED_AT, NOT_ENTERED
+from activities.safety.sandbox.policy import Kind, Policy, in_order
 from activities.safety.sandbox.policy import Place as Hidden
 from activities.safety.sandbox.remembered import remember, remembered
 from workflows.contracts.commands import Place
@@ -19,8 +20,6 @@ _SEARCHERS = frozenset({"grep", "egrep", "fgrep", "rg", "ag", "ack"})
 _BESIDE = frozenset({
     "head", "tail", "sort", "uniq", "wc", "cut", "tr", "nl", "column", "find", "ls", "echo", "printf", "true", "cd",
 })  # fmt: skip
-_NOT_ENTERED = frozenset({".git", "node_modules", ".venv"})
-MOST_LOOKED_AT = 20_000
 MOST_HIDDEN = 200
 _NAMED = 5
 _REMEMBERED = "secrets.json"
@@ -65,12 +64,12 @@ def without_secrets(policy: Policy, session: Path | None = None, command: str = 
         found = [place for place in found if not is_kept(place.path)]
     if not found and is_whole:
         return policy, ""
-    places = sorted((*policy.places, *found), key=lambda place: (place.path.count("/"), place.path))
     names = [os.path.relpath(place.path, policy.workspace) for place in found]
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     hidden = f"hidden from this search, since they hold secrets: {', '.join(names[:_NAMED])}{more}" if names else ""
     cut = "" if is_whole else "not the whole workspace was looked through for files with secrets"
-    return replace(policy, places=tuple(places)), f"[sandbox: {'; '.join(part for part in (hidden, cut) if part)}]"
+    line = f"[sandbox: {'; '.join(part for part in (hidden, cut) if part)}]"
+    return replace(policy, places=in_order((*policy.places, *found))), line
 
 
 def _secrets_in(workspace: str, before: list[str]) -> tuple[list[Hidden], bool]:
@@ -90,5 +89,5 @@ def _secrets_in(workspace: str, before: list[str]) -> tuple[list[Hidden], bool]:
             if str(path) not in known and is_secret(str(path), by_pattern=False) and not path.is_symlink():
                 found.append(Hidden(str(path), Kind.HIDDEN, is_file=name in files))
         hidden = {place.path for place in found}
-        folders[:] = [name for name in folders if name not in _NOT_ENTERED and f"{folder}/{name}" not in hidden]
+        folders[:] = [name for name in folders if name not in NOT_ENTERED and f"{folder}/{name}" not in hidden]
     return found, True

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from activities.safety.sandbox.git_places import CONTROL
 from activities.safety.sandbox.policy import Kind, Place, Policy
 
 PROGRAM = "/usr/bin/sandbox-exec"
@@ -72,6 +73,5 @@ def _rule(place: Place, path: str) -> str:
 
 def _never_written(policy: Policy) -> list[str]:
     """Control files of git, whether they are there or not, and files that start programs."""
-    git = Path(policy.workspace, ".git")
-    control = [git / name for name in ("hooks", "config", "config.worktree", "commondir", "info/attributes")]
+    control = (Path(policy.workspace, ".git", name) for name in CONTROL)
     return [str(path) for path in (*control, *(Path(policy.user, name) for name in _STARTS))]
