@@ -10,7 +10,6 @@ from activities.hooks.place import Ended, HookPlace, limit_of
 from activities.hooks.protocol import Said
 from activities.hooks.snapshot import kept_headers
 from activities.model.roots import trusted_roots
-from activities.stores.files import make_folder, write_atomic
 from workflows.contracts.extensions import HookRule
 
 MOST_ANSWER = 1024 * 1024
@@ -25,7 +24,7 @@ class BadHeader(Exception):
 
 async def run_http_hook(place: HookPlace, rule: HookRule, given: bytes) -> Ended:
     """Post the input. What an attempt that died has posted is posted again, with the same `Idempotency-Key`."""
-    crash = await asyncio.to_thread(_marked, place, rule)
+    crash = await asyncio.to_thread(place.mark, rule, "posted")
     began = time.monotonic()
     if urlsplit(rule.url).scheme not in {"http", "https"}:
         return Ended(failure="missing", text=f"{rule.url!r} is no http address", crash=crash)
@@ -59,16 +58,6 @@ def filled(rule: HookRule, variables: Mapping[str, str], kept: Sequence[str] = (
         raise BadHeader("the values of its headers are not on this host any more; start a new session")
     texts = {header.name: kept[header.kept - 1] if header.kept else header.value for header in rule.headers}
     return {name: _VARIABLE.sub(value, text) for name, text in texts.items()}
-
-
-def _marked(place: HookPlace, rule: HookRule) -> str:
-    """Note that it is posted; what that says of an earlier attempt."""
-    folder = place.folder_of(rule)
-    if (folder / "posted").exists():
-        return "repeated"
-    make_folder(folder)
-    write_atomic(folder / "posted", b"")
-    return ""
 
 
 async def _posted(url: str, headers: dict[str, str], given: bytes) -> tuple[int, bytes]:

@@ -11,9 +11,10 @@ from activities.hooks.matching import matching_hooks
 from activities.hooks.place import HookPlace
 from activities.hooks.run import HooksCancelled, Where, run_hooks
 from activities.hooks.session_file import keep_current
+from activities.stores.contexts import read_context
 from activities.stores.journal import CallRecord, effect_key
 from activities.world import World
-from workflows.contracts.errors import ChainError, StoreError
+from workflows.contracts.errors import StoreError
 from workflows.contracts.extensions import HookDone, HookEvent, HookInput, HookMoment, HookResult, HookRule
 from workflows.contracts.messages import Text, ToolUse, clean
 from workflows.contracts.settings import SessionContext
@@ -56,7 +57,7 @@ async def run_moment(world: World, request: HookMoment) -> HookDone:
 
 async def said_at(world: World, request: HookMoment) -> HookResult:
     """What they said, found again when an earlier attempt could not report it. Raises HooksCancelled."""
-    context = await _context(world, request.context)
+    context = await read_context(world.store, request.context)
     known = (*context.hooks, *context.settings.hooks)
     rules = matching_hooks(known, request.event, request.target)
     listens = request.event in _LISTENING and any(rule.is_async for rule in known)
@@ -171,10 +172,3 @@ def _stopped(request: HookMoment, result: HookResult) -> str:
     """`continue: false`, or a no after a batch of calls: the turn ends."""
     ends = result.stops or (result.blocks and request.event == HookEvent.POST_TOOL_BATCH)
     return clean(why(result))[:_MOST_WHY] if ends else ""
-
-
-async def _context(world: World, digest: str) -> SessionContext:
-    try:
-        return SessionContext.model_validate_json(await world.store.get(digest))
-    except ValidationError as error:
-        raise ChainError(f"object {digest} is no session context: {error.errors()[0]['msg']}") from error

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from activities.hooks.protocol import Said
 from activities.stores.environments import kept_environment, without_keys
+from activities.stores.files import make_folder, write_atomic
 from activities.world import World
 from workflows.contracts.extensions import HookAnswer, HookKind, HookRule
 from workflows.contracts.transcript import canonical
@@ -43,6 +44,15 @@ class HookPlace:
         """Where one hook's files are: the same for each attempt."""
         written = canonical(rule.model_dump(mode="json"))
         return self.folder / f"{rule.event}-{hashlib.sha256(written).hexdigest()[:16]}"
+
+    def mark(self, rule: HookRule, name: str) -> str:
+        """Note on disk that the hook is asked now; `repeated` when an attempt before has noted it, else empty."""
+        folder = self.folder_of(rule)
+        if (folder / name).exists():
+            return "repeated"
+        make_folder(folder)
+        write_atomic(folder / name, b"")
+        return ""
 
     def variables(self) -> dict[str, str]:
         """The session's variables without keys of ours: what a header may name, what a command finds."""

@@ -9,13 +9,10 @@ from pydantic import JsonValue
 from activities.hooks.place import Ended, HookPlace, limit_of
 from activities.hooks.protocol import BadAnswer, short
 from activities.model.failures import ModelFailure
-from activities.model.small import SmallQuestion, ask_small
-from activities.stores.files import make_folder, write_atomic
+from activities.model.small import SmallQuestion, ask_small, small_model
 from workflows.contracts.extensions import HookAnswer, HookEvent, HookRule
 from workflows.contracts.permissions import Decision
 
-SMALL_MODEL = "claude-haiku-4-5"
-_NAMED = ("PERDURE_SMALL_MODEL", "ANTHROPIC_SMALL_FAST_MODEL")
 _MOST_TOKENS = 1_000
 _MOST_INPUT = 60_000
 """Characters of the input that are judged; a longer one is refused rather than judged by its beginning."""
@@ -30,7 +27,7 @@ _STOPS_UNLESS_TOLD = {HookEvent.POST_TOOL_USE, HookEvent.POST_TOOL_USE_FAILURE, 
 
 async def run_prompt_hook(place: HookPlace, rule: HookRule, given: bytes) -> Ended:
     """Ask once. What a dead attempt asked is asked again, and may have been paid for."""
-    crash = await asyncio.to_thread(_marked, place, rule)
+    crash = await asyncio.to_thread(place.mark, rule, "asked")
     began = time.monotonic()
     text = given.decode("utf-8", "replace")
     # Before it is masked: megabytes take a second.
@@ -92,16 +89,4 @@ def _question(rule: HookRule, given: str) -> str:
 
 def _model(place: HookPlace, rule: HookRule) -> str:
     """The rule's own; of a rehearsal its model; one that the worker's environment names; else the usual small one."""
-    if rule.model or place.base_url:
-        return rule.model or place.model
-    named = (place.world.environment.get(name, "") for name in _NAMED)
-    return next((name for name in named if name), SMALL_MODEL)
-
-
-def _marked(place: HookPlace, rule: HookRule) -> str:
-    folder = place.folder_of(rule)
-    if (folder / "asked").exists():
-        return "repeated"
-    make_folder(folder)
-    write_atomic(folder / "asked", b"")
-    return ""
+    return rule.model or small_model(place.world.environment, place.model, place.base_url)

@@ -3,14 +3,12 @@
 import asyncio
 from collections import OrderedDict
 
-from pydantic import ValidationError
-
 from activities.model.exchange import Exchange
 from activities.model.flight import Flight, Past, flight_name, flight_path, forget, locked
 from activities.model.rooms import Rooms
 from activities.model.views import MOST_BYTES, ViewCache
+from activities.stores.contexts import read_context
 from activities.world import Beat, World
-from workflows.contracts.errors import ChainError
 from workflows.contracts.model import ModelReply, ModelRequest
 from workflows.contracts.settings import SessionContext
 from workflows.core.tool_pool import with_searches_left
@@ -86,11 +84,7 @@ class ModelCalls:
 
     async def _context(self, world: World, digest: str) -> SessionContext:
         if digest not in self._contexts:
-            data = await world.store.get(digest)
-            try:
-                self._contexts[digest] = SessionContext.model_validate_json(data)
-            except ValidationError as error:
-                raise ChainError(f"object {digest} is no session's context: {error.errors()[0]['msg']}") from error
+            self._contexts[digest] = await read_context(world.store, digest)
             while len(self._contexts) > CONTEXTS_HELD:
                 self._contexts.popitem(last=False)
         return self._contexts[digest]

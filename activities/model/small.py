@@ -1,7 +1,7 @@
 """One question to a small model beside the conversation: no tools, no history, its tokens counted."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from activities.model.live import LiveFeed
@@ -12,6 +12,10 @@ from workflows.contracts.messages import Text
 from workflows.contracts.model import ModelRequest, Usage
 
 IDLE_SECONDS = 60.0
+
+SMALL_MODEL = "claude-haiku-4-5"
+_NAMED = ("PERDURE_SMALL_MODEL", "ANTHROPIC_SMALL_FAST_MODEL")
+"""Variables that name another one, the first of more weight."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,13 @@ class SmallAnswer:
     usage: Usage
     cost: int | None
     """Micro-dollars; None when no price is known."""
+
+
+def small_model(environment: Mapping[str, str], model: str, base_url: str) -> str:
+    """The one to ask: at an endpoint of the session's own its `model`, else one that variables name, or the usual."""
+    if base_url:
+        return model
+    return next((name for name in map(environment.get, _NAMED) if name), SMALL_MODEL)
 
 
 async def ask_small(

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pydantic import JsonValue, ValidationError
+from pydantic import JsonValue
 
+from activities.stores.contexts import read_context
 from activities.transcript import Link
 from activities.world import World
-from workflows.contracts.errors import ChainError
 from workflows.contracts.messages import Role
 from workflows.contracts.session_steps import OpenRequest
 from workflows.contracts.settings import SessionContext
@@ -87,8 +87,5 @@ async def _context(world: World, links: Sequence[Link]) -> SessionContext | None
     for link in reversed(links):
         body = link.entry.body
         if isinstance(body, NoticeBody) and body.what in OPENED:
-            try:
-                return SessionContext.model_validate_json(await world.store.get(str(body.data.get("context", ""))))
-            except ValidationError as error:
-                raise ChainError(f"the context that entry {link.digest} names is none") from error
+            return await read_context(world.store, str(body.data.get("context", "")))
     return None

@@ -4,20 +4,20 @@ import asyncio
 from dataclasses import replace
 from pathlib import Path
 
-from pydantic import JsonValue, ValidationError
+from pydantic import JsonValue
 
 from activities.processes.command import CommandEnd, CommandSpec, EndKind
 from activities.processes.output import read_output
 from activities.safety.command_texts import outcome_of, readable
 from activities.safety.environment import command_environment
 from activities.safety.sandbox.hold import ground_of, reheld
+from activities.stores.contexts import read_context
 from activities.tasks.record import TaskRecord, read_record
 from activities.tool import Call
 from activities.world import World
-from workflows.contracts.errors import ChainError, ToolError
+from workflows.contracts.errors import ToolError
 from workflows.contracts.events import Notice
 from workflows.contracts.messages import Text, clean
-from workflows.contracts.settings import SessionContext
 from workflows.contracts.tasks import Watched, WatchRequest
 from workflows.contracts.tools import CallStatus
 from workflows.contracts.transcript import NoticeBody, canonical
@@ -105,10 +105,7 @@ async def _refused(call: Call, spec: CommandSpec, task: TaskRecord, end: Command
 
 async def _call(world: World, request: WatchRequest, task: TaskRecord) -> Call:
     """The call that started it, as far as its end depends on it."""
-    try:
-        context = SessionContext.model_validate_json(await world.store.get(request.context))
-    except ValidationError as error:
-        raise ChainError(f"object {request.context} is no session context: {error.errors()[0]['msg']}") from error
+    context = await read_context(world.store, request.context)
     exchange, _, place = request.task.call.partition(".")
     workspace = Path(task.workspace or context.cwd)
     return Call(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from activities.model.failures import ModelFailure
 from activities.model.prices import cost_of
-from activities.model.small import SmallQuestion, ask_small
+from activities.model.small import SmallQuestion, ask_small, small_model
 from activities.safety.paths import is_inside
 from activities.settings.load import load_settings
 from activities.settings.places import places_of
@@ -34,8 +34,6 @@ from workflows.core.classifier import (
 )
 from workflows.core.permissions import Opinion
 
-SMALL_MODEL = "claude-haiku-4-5"
-_NAMED = ("PERDURE_SMALL_MODEL", "ANTHROPIC_SMALL_FAST_MODEL")
 IDLE_SECONDS = 30.0
 _NOTES = ("CLAUDE.md", "AGENTS.md")
 _MOST_NOTES = 8_000
@@ -79,12 +77,9 @@ async def classify(call: Call, tool: AnyTool, given: ToolInput, entry: str, spen
     return Opinion(Decision.ALLOW if is_allowed else Decision.DENY, why)
 
 
-def small_model(call: Call) -> str:
-    """The model that is asked: a rehearsal's own, one that the worker's environment names, or the usual one."""
-    if call.settings.base_url:
-        return call.settings.model
-    named = (call.world.environment.get(name, "") for name in _NAMED)
-    return next((name for name in named if name), SMALL_MODEL)
+def spent_on(call: Call) -> Spent:
+    """Nothing yet, on the model that is asked about this call."""
+    return Spent(small_model(call.world.environment, call.settings.model, call.settings.base_url))
 
 
 async def _asked(call: Call, spent: Spent, scene: str) -> tuple[bool, str]:

@@ -9,7 +9,7 @@ from activities.hooks.run import HooksCancelled
 from activities.safety.sandbox.named_hosts import CLOSED, still_closed
 from activities.settings.always import DOMAINS
 from activities.tool import Call, ToolInput
-from activities.tool_calls.classifier import Spent, classify, small_model
+from activities.tool_calls.classifier import classify, spent_on
 from activities.tool_calls.hooked import CallHooks
 from activities.tool_calls.host_answers import Kept, asked_again, keep_opened, with_line
 from activities.tool_calls.host_standing import opened_by_model, standing_of
@@ -138,7 +138,7 @@ async def _opinion(case: _Case, standing: Standing) -> tuple[Opinion | None, int
     wanted = tuple(host for host in case.hosts if wants_opinion(host_verdict(host, standing)))
     if not wanted:
         return None, 0
-    spent = Spent(small_model(case.call))
+    spent = spent_on(case.call)
     given = OpenHosts(after_command=case.command, open_to_all_commands_of_the_session=wanted)
     opinion = await classify(case.call, case.hooks.tool, given, case.hooks.request.entry, spent)
     return opinion, spent.cost

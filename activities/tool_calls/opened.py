@@ -6,18 +6,20 @@ from pathlib import Path
 
 from pydantic import JsonValue, ValidationError
 
+from activities.stores.contexts import read_context
 from activities.stores.journal import CallRecord, effect_key
 from activities.tool import AnyTool, Call, ToolInput
 from activities.tool_calls.registry import find
 from activities.tool_calls.vet import parse_input
 from activities.world import World
 from workflows.contracts.contract import Contract
+from workflows.contracts.digests import call_digest
 from workflows.contracts.errors import ChainError, ToolError
 from workflows.contracts.messages import ToolUse
 from workflows.contracts.permissions import Answer, Mode, Verdict
 from workflows.contracts.settings import SessionContext
 from workflows.contracts.tools import EndRequest, ToolRequest
-from workflows.contracts.transcript import MessageBody, canonical, digest_of
+from workflows.contracts.transcript import MessageBody
 
 
 class Begun(Contract):
@@ -25,6 +27,8 @@ class Begun(Contract):
 
     verdict: Verdict
     answer: Answer | None = None
+    leads: tuple[str, ...] | None = None
+    """Where its paths led, links followed; None where nobody wrote it down."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,7 @@ class OpenedCall:
         """SHA-256 of tool and input that counts: what an approval is bound to."""
         if self.updated_input is None:
             return self.digest
-        return digest_of(canonical({"tool": self.use.name, "input": self.updated_input}))
+        return call_digest(self.use.name, self.updated_input)
 
     def with_input(self, updated: dict[str, JsonValue] | None) -> "OpenedCall":
         """The call with the input that a hook gave it; itself when none did."""
@@ -114,7 +118,7 @@ class OpenedCall:
 async def opened(world: World, request: ToolRequest | EndRequest) -> OpenedCall:
     """The call that a request names. Raises StoreError or ChainError when chain and request do not fit."""
     entry = await world.transcript.entry(request.entry)
-    context = await read_context(world, request.context)
+    context = await read_context(world.store, request.context)
     uses = (
         [block for block in entry.body.blocks if isinstance(block, ToolUse)]
         if isinstance(entry.body, MessageBody)
@@ -125,13 +129,5 @@ async def opened(world: World, request: ToolRequest | EndRequest) -> OpenedCall:
     use = uses[request.place]
     key = effect_key(request.session, request.exchange, request.place, use.name, json.dumps(use.input))
     tool = find(use.name) if use.name in {spec.name for spec in context.tools} else None
-    digest = digest_of(canonical({"tool": use.name, "input": use.input}))
+    digest = call_digest(use.name, use.input)
     return OpenedCall(use, tool, context, digest, world.journal.call(request.session, key))
-
-
-async def read_context(world: World, digest: str) -> SessionContext:
-    """The session's context object. Raises StoreError or ChainError."""
-    try:
-        return SessionContext.model_validate_json(await world.store.get(digest))
-    except ValidationError as error:
-        raise ChainError(f"object {digest} is no session context: {error.errors()[0]['msg']}") from error

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pydantic import JsonValue
 
 from activities.tool import AnyTool, Call, ToolInput
-from activities.tool_calls.classifier import Spent, classify, small_model
+from activities.tool_calls.classifier import Spent, classify, spent_on
 from activities.tool_calls.denials import note_said
 from activities.tool_calls.vet import vet
 from workflows.contracts.permissions import Answer, Mode, Verdict
@@ -28,7 +28,7 @@ class Opinions:
     _task: asyncio.Task[Opinion | None] | None = field(default=None)
 
     def __post_init__(self) -> None:
-        self.spent = Spent(small_model(self.call))
+        self.spent = spent_on(self.call)
 
     @property
     def facts(self) -> dict[str, JsonValue]:

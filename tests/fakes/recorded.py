@@ -8,12 +8,12 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from activities.stores.objects import ObjectStore
 from activities.transcript import Transcript
+from workflows.contracts.digests import call_digest
 from workflows.contracts.messages import Image, Role, Text, ToolUse
 from workflows.contracts.model import StopReason, Usage
 from workflows.contracts.permissions import Answer, Decision, Verdict, answer_bytes
 from workflows.contracts.tools import CallStatus, Effect
 from workflows.contracts.transcript import Body, Entry, MessageBody, NoticeBody, OutcomeBody
-from workflows.core.audit_checks import call_digest
 from workflows.core.pending import bodies
 
 SESSION = "recorded"
@@ -136,7 +136,7 @@ class Recorded:
             place=place,
             tool=use.name,
             call=use.id,
-            digest=call_digest(use),
+            digest=call_digest(use.name, use.input),
             verdict=Verdict(decision=Decision.ALLOW, by="mode", rule="acceptEdits"),
             status=CallStatus.OK,
             content=(Text(text=text),),
@@ -151,7 +151,7 @@ class Recorded:
         plain = Answer(
             request="r1",
             approval=f"{self.exchange}.{place}",
-            digest=call_digest(use),
+            digest=call_digest(use.name, use.input),
             allow=allow,
             by="ada",
             content=content,

@@ -16,6 +16,11 @@ def canonical(value: JsonValue) -> bytes:
     return text.encode("utf-8")
 
 
+def call_digest(tool: str, given: JsonValue) -> str:
+    """SHA-256 of a tool's name and its input: what a verdict and a person's answer are bound to."""
+    return digest_of(canonical({"tool": tool, "input": given}))
+
+
 def digest_of(data: bytes) -> str:
     """SHA-256 of the bytes, in lower-case hex."""
     return hashlib.sha256(data).hexdigest()

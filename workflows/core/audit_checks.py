@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from workflows.contracts.audit import Line, Problem
+from workflows.contracts.digests import call_digest
 from workflows.contracts.messages import Block, Document, Image, Role, ToolResult, ToolUse, clean
 from workflows.contracts.tools import Effect
 from workflows.contracts.transcript import (
@@ -14,7 +15,6 @@ from workflows.contracts.transcript import (
     NoticeBody,
     OutcomeBody,
     Page,
-    canonical,
     digest_of,
 )
 from workflows.core.audit import eras_of, public_key_of, signature_of, tool_uses
@@ -155,7 +155,7 @@ class _Reply:
         if body.place in self.outcomes:
             yield Problem(session, line.n, line.digest, f"{where} has a second outcome")
         use = self.uses[body.place]
-        if body.tool != clean(use.name) or body.call != use.id or body.digest != call_digest(use):
+        if body.tool != clean(use.name) or body.call != use.id or body.digest != call_digest(use.name, use.input):
             yield Problem(session, line.n, line.digest, f"{where} is not the call that entry {self.line.n} holds")
         self.outcomes[body.place] = body
 
@@ -187,16 +187,11 @@ class _Reply:
             yield Problem(session, self.line.n, self.line.digest, text)
 
 
-def call_digest(use: ToolUse) -> str:
-    """SHA-256 of tool and input: what a verdict and an answer are bound to."""
-    return digest_of(canonical({"tool": use.name, "input": use.input}))
-
-
 def bound_digest(body: OutcomeBody) -> str:
     """What an answer is bound to: the input that a hook put in its place, where one did."""
     if body.updated_input is None:
         return body.digest
-    return digest_of(canonical({"tool": body.tool, "input": body.updated_input}))
+    return call_digest(body.tool, body.updated_input)
 
 
 def check_signatures(session: str, lines: Sequence[Line], runs: Sequence[RunFacts] = ()) -> Iterator[Problem]:

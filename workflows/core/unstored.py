@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from workflows.contracts.digests import call_digest
 from workflows.contracts.messages import Text, ToolUse, clean
 from workflows.contracts.model import MOST_CALLS
 from workflows.contracts.permissions import Decision, Verdict
 from workflows.contracts.tools import CallStatus
-from workflows.contracts.transcript import Body, MessageBody, OutcomeBody, canonical, digest_of
+from workflows.contracts.transcript import Body, MessageBody, OutcomeBody
 
 _NEVER_RAN = "[not run: the turn ended first]"
 _CUT_OFF = "[not run: the reply was cut off inside this call, and the turn ended]"
@@ -62,7 +63,7 @@ class Unstored:
             place=place,
             tool=clean(use.name),
             call=use.id,
-            digest=digest_of(canonical({"tool": use.name, "input": use.input})),
+            digest=call_digest(use.name, use.input),
             verdict=Verdict(decision=Decision.DENY, by="tool", text=why),
             status=status,
             content=(Text(text=clean(text)),),

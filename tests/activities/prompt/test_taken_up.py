@@ -9,12 +9,12 @@ from activities.world import World
 from tests.activities.prompt.test_open import SPECS, context_of, request
 from tests.activities.tool_calls.stage import AT
 from tests.fakes.world import make_world
+from workflows.contracts.digests import call_digest
 from workflows.contracts.messages import Role, Text, ToolResult, ToolUse
 from workflows.contracts.permissions import Decision, Verdict
 from workflows.contracts.settings import SessionSettings
 from workflows.contracts.tools import CallStatus
 from workflows.contracts.transcript import Body, MessageBody, NoticeBody, OutcomeBody
-from workflows.core.audit_checks import call_digest
 
 USES = (ToolUse(id="a", name="Read", input={"file_path": "f"}), ToolUse(id="b", name="Glob", input={"pattern": "*"}))
 
@@ -28,7 +28,7 @@ def world(tmp_path: Path) -> World:
 def _done(place: int) -> OutcomeBody:
     use = USES[place]
     return OutcomeBody(
-        turn=4, exchange=7, place=place, tool=use.name, call=use.id, digest=call_digest(use),
+        turn=4, exchange=7, place=place, tool=use.name, call=use.id, digest=call_digest(use.name, use.input),
         verdict=Verdict(decision=Decision.ALLOW, by="mode"), status=CallStatus.OK,
         content=(Text(text=f"gave {place}"),),
     )  # fmt: skip

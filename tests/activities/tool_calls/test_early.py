@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from activities.stores.contexts import read_context
 from activities.tool_calls.early import start_early, taken_early
-from activities.tool_calls.opened import opened, read_context
+from activities.tool_calls.opened import opened
 from activities.world import Early
 from tests.activities.tool_calls.stage import AT, Stage, text, use
 from tests.fakes.world import SESSION
@@ -26,7 +27,7 @@ async def start(stage: Stage, given: ToolUse, mode: Mode = Mode.DEFAULT, context
     """Offer the call while its reply streams; how many run early now."""
     await stage.reply(given)
     request = ModelRequest(session=SESSION, exchange=1, head="", context=stage.context, at=AT, mode=mode)
-    start_early(stage.world, request, context or await read_context(stage.world, stage.context), 0, given)
+    start_early(stage.world, request, context or await read_context(stage.world.store, stage.context), 0, given)
     return len(stage.world.early)
 
 
@@ -72,7 +73,7 @@ async def test_a_denied_call_is_not_started_early(tmp_path: Path) -> None:
 
 async def test_a_call_of_another_host_is_not_started_here(stage: Stage) -> None:
     await stage.reply()
-    context = await read_context(stage.world, stage.context)
+    context = await read_context(stage.world.store, stage.context)
     elsewhere = context.model_copy(update={"host": "elsewhere"})
     assert await start(stage, use("Glob", pattern="*"), context=elsewhere) == 0
 

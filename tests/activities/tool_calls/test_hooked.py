@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
+from activities.stores.contexts import read_context
 from activities.tool_calls.early import start_early
 from activities.tool_calls.end import end_call
-from activities.tool_calls.opened import opened, read_context
+from activities.tool_calls.opened import opened
 from activities.tool_calls.run import run_tool
 from tests.activities.tool_calls.stage import Stage, text, use, yes
 from tests.fakes.waiting import eventually_async
@@ -408,7 +409,7 @@ async def test_what_a_hook_sees_first_is_not_started_early(tmp_path: Path) -> No
     for hooks, started in (((), 1), ((hook("exit 0", matcher="Glob"),), 0), ((hook("exit 0", matcher="Read"),), 1)):
         stage = staged(tmp_path / str(len(hooks) + started * 2), *hooks)
         await stage.reply(use("Glob", pattern="*"))
-        context = await read_context(stage.world, stage.context)
+        context = await read_context(stage.world.store, stage.context)
         request = ModelRequest(session="s1", exchange=1, head=stage.entry, context=stage.context, at="")
         start_early(stage.world, request, context, 0, use("Glob", pattern="*"))
         assert len(stage.world.early) == started

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from activities.tool_calls.opened import Begun, opened, read_context
+from activities.tool_calls.opened import Begun, opened
 from tests.activities.tool_calls.stage import AT, Stage, use, yes
-from workflows.contracts.errors import ChainError, ToolError
+from workflows.contracts.errors import ToolError
 from workflows.contracts.permissions import Approval, Decision, Verdict
 
 BEGUN = Begun(
@@ -59,8 +59,3 @@ async def test_a_damaged_intent_tells_nothing_of_who_allowed_it(stage: Stage) ->
     (at.record.path / "intent").write_bytes(b"\0" * 20)
     assert at.begun() is None
     assert at.record.read_intent() is not None
-
-
-async def test_an_object_that_is_no_context_is_an_error_of_the_chain(stage: Stage) -> None:
-    with pytest.raises(ChainError, match="no session context"):
-        await read_context(stage.world, await stage.world.store.put(b"[]"))

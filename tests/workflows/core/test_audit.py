@@ -6,6 +6,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from workflows.contracts.audit import CallStep, ExchangeStep, Line, PromptStep, Step
+from workflows.contracts.digests import call_digest
 from workflows.contracts.messages import Block, Image, Role, Text, ToolResult, ToolUse
 from workflows.contracts.model import StopReason, Usage
 from workflows.contracts.permissions import Answer, Decision, RefusedHosts, Verdict, answer_bytes
@@ -13,7 +14,6 @@ from workflows.contracts.tools import CallStatus, Effect
 from workflows.contracts.transcript import Body, Entry, MessageBody, NoticeBody, OutcomeBody, Page, digest_of
 from workflows.core.audit import seconds_between, short, steps_of, totals_of
 from workflows.core.audit_checks import (
-    call_digest,
     check_calls,
     check_history,
     check_places,
@@ -63,7 +63,7 @@ def outcome(use: ToolUse, place: int = 0, text: str = "done", **fields: object) 
         place=place,
         tool=use.name,
         call=use.id,
-        digest=call_digest(use),
+        digest=call_digest(use.name, use.input),
         verdict=Verdict(decision=Decision.ALLOW, by="mode"),
         status=CallStatus.OK,
         content=(Text(text=text),) if text else (),
@@ -172,7 +172,7 @@ def test_the_page_of_an_entry_has_to_list_the_chain() -> None:
 
 
 def signed(key: Ed25519PrivateKey, **fields: object) -> Answer:
-    plain = Answer(request="r", approval="1.0", digest=call_digest(ONE), allow=True, by="ada")
+    plain = Answer(request="r", approval="1.0", digest=call_digest(ONE.name, ONE.input), allow=True, by="ada")
     plain = plain.model_copy(update=fields)
     return plain.model_copy(update={"signature": key.sign(answer_bytes("s", plain)).hex()})
 
@@ -199,7 +199,7 @@ def test_a_person_s_answer_has_to_be_signed_for_exactly_this_call(answer: Answer
 
 
 def about_hosts(session: str, call: str, *names: str) -> str:
-    return hosts_digest(session, call, call_digest(ONE), names)
+    return hosts_digest(session, call, call_digest(ONE.name, ONE.input), names)
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,10 @@
 """Every call of a reply has exactly one outcome, also one that stored none."""
 
+from workflows.contracts.digests import call_digest
 from workflows.contracts.messages import Role, Text, ToolUse
 from workflows.contracts.model import MOST_CALLS
 from workflows.contracts.tools import CallStatus
 from workflows.contracts.transcript import MessageBody, NoticeBody, OutcomeBody
-from workflows.core.audit_checks import call_digest
 from workflows.core.unstored import Unstored, calls_of
 
 AT = "2026-01-02T03:04:05.006Z"
@@ -27,7 +27,7 @@ def test_each_is_the_call_that_stands_at_its_place() -> None:
     outcomes = Unstored(turn=1, exchange=2, at=AT, unanswered=(1,), lost=(0,)).outcomes(reply(3))
     uses = calls_of(reply(3))
     assert [(body.place, body.call, body.digest) for body in outcomes] == [
-        (place, uses[place].id, call_digest(uses[place])) for place in (0, 1)
+        (place, uses[place].id, call_digest(uses[place].name, uses[place].input)) for place in (0, 1)
     ]
 
 
