@@ -3,7 +3,7 @@
 import asyncio
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,9 +21,15 @@ _QUIET = (
 USUAL = "/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin"
 """Where the machine's own git lies."""
 _KEPT = ("PATH", "HOME", "LANG", "TMPDIR", "XDG_CONFIG_HOME")
+_FILTERS = ("config", "--includes", "--show-scope", "--name-only", "-z", "--get-regexp", r"^filter\.")
+_SCOPES = {"local", "worktree"}
+"""Of a repository itself; filters of the person's own stay on."""
 _PROGRAMS = ("smudge", "clean", "process")
-_GO_INSIDE = frozenset({"status", "diff"})
-"""Of git: what runs another git in each folder that is a repository of its own, with filters of its own."""
+_CALM = {
+    "status": ("--ignore-submodules=dirty",),
+    "diff": ("--ignore-submodules=dirty", "--no-ext-diff", "--no-textconv"),
+}
+"""Without these it runs another git in each folder that is a repository of its own, or what attributes name."""
 
 
 @dataclass(frozen=True)
@@ -50,24 +56,36 @@ def git_program(environment: Mapping[str, str], folder: Path, usual: str = USUAL
     return ""
 
 
-async def git(folder: Path, environment: Mapping[str, str], *words: str) -> Git:
+async def git(folder: Path, environment: Mapping[str, str], *words: str, beside: Path | None = None) -> Git:
     """Run git in a folder, with the filters that its repository names switched off. Raises ToolError without git.
 
-    What changed inside repositories below it is not looked at.
+    What changed inside repositories below it is not looked at. `beside`: another worktree that git enters by itself.
     """
-    asked = ("config", "--local", "--includes", "--name-only", "--get-regexp", r"^filter\.")
-    keys = (key.rpartition(".") for key in (await _run(folder, environment, asked)).out.splitlines())
-    names = {name for name, _, last in keys if last in (*_PROGRAMS, "required")}
-    off = [f"{name}.{part}=" for name in sorted(names) for part in _PROGRAMS]
-    off += [f"{name}.required=false" for name in sorted(names)]
-    calm = ("--ignore-submodules=dirty",) if words[0] in _GO_INSIDE else ()
-    return await _run(folder, environment, (words[0], *calm, *words[1:]), off)
+    off: list[str] = []
+    for each in (folder, beside) if beside else (folder,):
+        listed = await _run(each, environment, _FILTERS)
+        if listed.code not in {0, 1}:  # 1 says that there are none.
+            return listed
+        off += _switched_off(each, listed.out)
+    return await _run(folder, environment, (words[0], *_CALM.get(words[0], ()), *words[1:]), off)
+
+
+def _switched_off(folder: Path, listed: str) -> list[str]:
+    """The settings that switch off the filters of a list of scopes and keys. Raises ToolError where none can."""
+    told = listed.split("\0")
+    keys = (key.rpartition(".") for scope, key in zip(told[::2], told[1::2], strict=False) if scope in _SCOPES)
+    names = sorted({name for name, _, last in keys if last in (*_PROGRAMS, "required")})
+    if odd := next((name for name in names if "=" in name), ""):
+        # Git would end the key of such a setting at the first `=`.
+        raise ToolError(f"{folder} has a filter that cannot be switched off, so git is not run: {odd!a}. Rename it.")
+    off = [f"{name}.{part}=" for name in names for part in _PROGRAMS]
+    return off + [f"{name}.required=false" for name in names]
 
 
 async def _run(
-    folder: Path, environment: Mapping[str, str], words: tuple[str, ...], settings: list[str] | None = None
+    folder: Path, environment: Mapping[str, str], words: tuple[str, ...], settings: Sequence[str] = ()
 ) -> Git:
-    options = [word for setting in (*_QUIET, *(settings or ())) for word in ("-c", setting)]
+    options = [word for setting in (*_QUIET, *settings) for word in ("-c", setting)]
     program = await asyncio.to_thread(git_program, environment, folder)
     if not program:
         raise ToolError("No git is installed here, or only one inside the session's folder, which is not run.")

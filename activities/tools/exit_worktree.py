@@ -78,7 +78,7 @@ async def _removed(call: Call, known: Worktrees, tree: Worktree, given: Input) -
                 f"Changes in {tree.path} are not committed; commit them, or keep the worktree:\n{listed}{more}"
             )
     force = ("--force",) if given.discard_changes else ()
-    removed = await git(known.main, environment, "worktree", "remove", *force, str(tree.path))
+    removed = await git(known.main, environment, "worktree", "remove", *force, str(tree.path), beside=tree.path)
     if removed.code:
         raise ToolError(f"The worktree could not be removed: {removed.why}")
     # Only a branch without commits of its own goes with it.

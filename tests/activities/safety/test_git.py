@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from activities.safety.git import git, git_program
+from workflows.contracts.errors import ToolError
 
 
 @pytest.fixture
@@ -46,6 +47,49 @@ async def test_what_a_repository_names_to_run_is_not_run(work: Path) -> None:
     for words in (("status", "--short"), ("diff",), ("add", "f"), ("log",)):
         await git(work, surroundings, *words)
     assert not (work / "ran").exists()
+
+
+@pytest.mark.parametrize("name", ["x\x0cy", "x\u2028y", "x.y"])
+async def test_a_filter_is_switched_off_whatever_its_name_is(work: Path, name: str) -> None:
+    surroundings = await _with_filter(work, f"filter.{name}.clean")
+    assert (await git(work, surroundings, "status", "--short")).code == 0
+    assert not (work / "ran").exists()
+
+
+async def test_a_filter_that_cannot_be_switched_off_is_told_and_git_not_run(work: Path) -> None:
+    surroundings = await _with_filter(work, "filter.x=y.clean")
+    with pytest.raises(ToolError, match=r"cannot be switched off.*'filter\.x=y'"):
+        await git(work, surroundings, "status", "--short")
+    assert not (work / "ran").exists()
+
+
+async def test_a_filter_of_one_worktree_alone_is_switched_off_too(work: Path) -> None:
+    surroundings = await _with_filter(work, "user.unused")
+    await git(work, surroundings, "config", "extensions.worktreeConfig", "true")
+    await git(work, surroundings, "config", "--worktree", "filter.a.clean", f"{work}/bin/git")
+    (work / ".gitattributes").write_text("* filter=a\n")
+    assert (await git(work, surroundings, "status", "--short")).code == 0
+    assert not (work / "ran").exists()
+
+
+async def test_what_attributes_name_to_show_differences_is_not_run(work: Path) -> None:
+    surroundings = await _with_filter(work, "diff.a.command")
+    await git(work, surroundings, "config", "diff.a.textconv", f"{work}/bin/git")
+    (work / ".gitattributes").write_text("* diff=a\n")
+    assert "+two" in (await git(work, surroundings, "diff")).out
+    assert not (work / "ran").exists()
+
+
+async def _with_filter(work: Path, key: str) -> dict[str, str]:
+    """A repository with a changed file and a program under this key, which attributes name as its filter."""
+    surroundings = {"PATH": os.environ["PATH"], "HOME": str(work)}
+    await git(work, surroundings, "init", "-q")
+    (work / "f").write_text("one\n")
+    await git(work, surroundings, "add", "f")
+    subprocess.run(["git", "config", key, f"{work}/bin/git"], cwd=work, check=True)
+    (work / ".gitattributes").write_text(f"* filter={key.removeprefix('filter.').rpartition('.')[0]}\n")
+    (work / "f").write_text("two\n")
+    return surroundings
 
 
 async def test_a_repository_without_a_folder_of_its_own_is_not_taken_for_one(work: Path) -> None:
