@@ -205,14 +205,19 @@ def data_of(act: Act) -> set[str]:
     return {one for one in found if values.count(one) < 2}
 
 
+_ADDRESS = re.compile(r"(?:https?|ftps?|wss?|git|ssh)://", re.IGNORECASE)
+
+
 def _skipped(act: Act) -> set[str]:
-    """Values of options that log in, or leave out."""
+    """Values of options that log in, or leave out, and addresses: what they name lies elsewhere."""
     found, values = set[str](), act.values
     for at, one in enumerate(values):
         name, sign, given = one.partition("=")
         if name in _LOGIN_FLAGS:
             found.add(given if sign else (values[at + 1] if at + 1 < len(values) else ""))
             found.add(one)
+        elif _ADDRESS.match(one.removeprefix("--url=")):
+            found |= {one, one.removeprefix("--url=")}
     return found
 
 
