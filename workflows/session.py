@@ -30,7 +30,7 @@ from workflows.core import intake
 from workflows.core.directives import delivered
 from workflows.core.phase import phase_of
 from workflows.core.signatures import is_signed
-from workflows.steps.calls import failure_of, nobody_came, start, was_cancelled
+from workflows.steps.calls import failure_of, start, was_cancelled
 from workflows.steps.directives import end_tasks
 from workflows.steps.hooks import session_ends, session_started
 from workflows.steps.running import Running, now
@@ -120,11 +120,7 @@ class SessionWorkflow:
             start=given.start,
             start_of=given.start_of,
         )
-        opened = await self._running.settle(start(OPEN, request, host=given.host, is_patient=False))
-        if isinstance(opened, BaseException) and nobody_came(opened) and not self._running.is_stopped():
-            self._running.waits_for(f"waiting for host {given.host_name or given.host}")
-            opened = await self._running.settle(start(OPEN, request, host=given.host))
-            self._running.waits_for("")
+        opened = await self._running.run_on_host(OPEN, request)
         if isinstance(opened, BaseException):
             if self._running.is_stopped():
                 return

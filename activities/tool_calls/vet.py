@@ -1,4 +1,4 @@
-"""schema, own check, pre-hooks, safety findings -> verdict."""
+"""An input that fits its tool, the rules as they are now, safety findings -> verdict, and the words of a refusal."""
 
 from pydantic import ValidationError
 

@@ -1,4 +1,4 @@
-"""Directive kinds: what a tool may ask of its workflow."""
+"""Directive kinds: what a tool may ask of its workflow, by value, so each is a few hundred bytes."""
 
 from typing import Annotated, Literal
 
@@ -7,9 +7,6 @@ from pydantic import Field
 from workflows.contracts.contract import Contract
 from workflows.contracts.permissions import Mode
 from workflows.contracts.tasks import Task
-
-DIRECTIVES_LIMIT = 1024
-"""Most bytes of what one call asks: it travels through the history by value."""
 
 
 class ChangeMode(Contract):

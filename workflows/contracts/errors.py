@@ -19,7 +19,7 @@ from enum import StrEnum
 
 
 class ExitCode:
-    """The contract of the command line's exit codes (docs/architecture.md)."""
+    """The contract of the command line's exit codes (README.md)."""
 
     DONE = 0
     FAILED = 1

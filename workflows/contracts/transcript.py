@@ -1,4 +1,4 @@
-"""Entry kinds and their canonical bytes, EntryMeta (what the workflow keeps of an entry)."""
+"""Entry, its kinds of body and their canonical bytes; Page, which lists entries."""
 
 from datetime import datetime
 from typing import Annotated, Literal

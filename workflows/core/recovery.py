@@ -1,4 +1,4 @@
-"""a failed model call -> retry, compact, switch model or stop."""
+"""A reply, or a model call that failed for good -> go on, ask again, another model, or the end of the turn."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""entries + plan -> messages; keeps every call paired with its result."""
+"""entries -> messages; keeps every call paired with its result."""
 
 from collections.abc import Iterable, Sequence
 

@@ -1,4 +1,4 @@
-"""carry out what tools asked for: start a task; end those of a session that ends."""
+"""Carry out what tools asked for: start a task; end those of a session that ends."""
 
 from collections.abc import Sequence
 from contextlib import suppress

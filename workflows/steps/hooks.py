@@ -7,7 +7,7 @@ from workflows.contracts.extensions import HookDone, HookEvent, HookMoment
 from workflows.contracts.session import CallState, TurnEnd
 from workflows.core import turn as turns
 from workflows.core.turn import MOST_KEPT_GOING
-from workflows.steps.calls import failure_of, nobody_came, start
+from workflows.steps.calls import failure_of, start
 from workflows.steps.running import Running, now
 
 _TASKS = 20
@@ -88,11 +88,7 @@ async def _asked(
     if not _has(running, event):
         return HookDone(head=running.state.head)
     request = _moment(running, event, target, number=number, facts=facts or {})
-    result = await running.run(RUN_HOOKS, request, is_patient=False)
-    if isinstance(result, BaseException) and nobody_came(result) and not running.is_stopped():
-        running.waits_for(f"waiting for host {running.given.host_name or running.given.host}")
-        result = await running.run(RUN_HOOKS, request)
-        running.waits_for("")
+    result = await running.run_on_host(RUN_HOOKS, request)
     if not isinstance(result, BaseException):
         totals = running.state.totals
         totals = totals.model_copy(update={"cost": totals.cost + result.cost})

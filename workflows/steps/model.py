@@ -1,4 +1,4 @@
-"""gather context, ask the model, recover from its failures."""
+"""Ask the model, and take its reply or its failure into the state."""
 
 from temporalio import workflow
 

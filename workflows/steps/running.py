@@ -13,7 +13,7 @@ from workflows.contracts.activity_specs import ActivitySpec
 from workflows.contracts.contract import Contract
 from workflows.contracts.session import SessionInput, SessionState, Turn
 from workflows.contracts.transcript import stamp
-from workflows.steps.calls import start
+from workflows.steps.calls import nobody_came, start
 
 In = TypeVar("In", bound=Contract)
 Out = TypeVar("Out", bound=Contract)
@@ -57,6 +57,16 @@ class Running:
         except ApplicationError as error:
             return error
         return await self.settle(handle)
+
+    async def run_on_host(self, spec: ActivitySpec[In, Out], given: In) -> Out | BaseException:
+        """The same for one that needs the host: while no worker of it comes, the state says that the session waits."""
+        result = await self.run(spec, given, is_patient=False)
+        if not (isinstance(result, BaseException) and nobody_came(result)) or self.is_stopped():
+            return result
+        self.waits_for(f"waiting for host {self.given.host_name or self.given.host}")
+        result = await self.run(spec, given)
+        self.waits_for("")
+        return result
 
     async def outlast(self, handle: ActivityHandle[Out]) -> Out | BaseException:
         """Result or error of an activity that no interrupt ends; one whose session ends is waited for a while only."""

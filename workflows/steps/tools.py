@@ -1,4 +1,4 @@
-"""vet, approve and run the tool calls of one reply, batch by batch."""
+"""Run the tool calls of one reply, batch by batch, and end what a cancelled one left."""
 
 import asyncio
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from workflows.contracts.activity_specs import END_CALL, RUN_TOOL
 from workflows.contracts.directives import Directive
 from workflows.contracts.tools import CallStatus, EndRequest, ToolDone, ToolRequest
 from workflows.core import turn as turns
-from workflows.steps.calls import failure_of, never_began, nobody_came, start
+from workflows.steps.calls import failure_of, never_began, start
 from workflows.steps.directives import carry_out
 from workflows.steps.running import Running, now
 
@@ -31,11 +31,7 @@ async def run_tools(running: Running, places: Sequence[int]) -> None:
 
 async def _run(running: Running, place: int) -> ToolDone | None:
     request = _request(running, place)
-    result = await running.run(RUN_TOOL, request, is_patient=False)
-    if isinstance(result, BaseException) and nobody_came(result) and not running.is_stopped():
-        running.waits_for(f"waiting for host {running.given.host_name or running.given.host}")
-        result = await running.run(RUN_TOOL, request)
-        running.waits_for("")
+    result = await running.run_on_host(RUN_TOOL, request)
     if not isinstance(result, BaseException):
         return result
     if running.is_stopped() and (never_began(result) or running.turn.calls[place].ref.beside):

@@ -1,4 +1,4 @@
-"""the loop of a turn, shared by sessions and subagents."""
+"""The loop of a turn: what is next, done step by step, and how a turn is ended."""
 
 from typing import assert_never
 
