@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from activities.settings.append import edited
+from activities.settings.editing import edited
 from activities.settings.load import load_settings
 from activities.settings.places import LOCAL_NAME, OWN, SHARED_NAME, Places, roots_of
 from activities.settings.policy import current_policy, policy_of

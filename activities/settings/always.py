@@ -7,7 +7,7 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from activities.settings.append import append_items
+from activities.settings.editing import append_items
 from activities.settings.load import load_settings
 from activities.settings.places import Places, local_file, roots_of
 from activities.settings.trust import person_secret, put_record

@@ -3,9 +3,9 @@
 import sys
 from pathlib import Path
 
-from activities.settings.append import append_rules
+from activities.settings.editing import append_items
 
 if __name__ == "__main__":
     file, root, first, count = sys.argv[1:]
     for number in range(int(first), int(first) + int(count)):
-        append_rules(Path(file), [f"Bash(rule{number})"], Path(root))
+        append_items(Path(file), "permissions.allow", [f"Bash(rule{number})"], Path(root))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from activities.safety.sandbox.git_guard import Inventory, settle, take_inventory
-from activities.settings.append import append_items
+from activities.settings.editing import append_items
 from activities.stores.home import Home
 from activities.stores.written import is_written
 

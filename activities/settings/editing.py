@@ -15,8 +15,7 @@ from activities.stores.files import make_folder, write_atomic
 from activities.stores.home import Home
 from activities.stores.written import note_written
 from workflows.contracts.errors import UserError
-from workflows.contracts.permissions import Decision, Source
-from workflows.core.permission_rules import parse
+from workflows.contracts.permissions import Source
 from workflows.core.settings_edit import Held, items_of, with_value
 from workflows.core.settings_parse import json_object, read_layer
 
@@ -24,19 +23,8 @@ _UNSHARED = b"# Rules of one person alone, written by perdure.\nsettings.local.j
 """Beside a local file that perdure makes, so that nobody shares it by mistake."""
 
 
-def append_rules(file: Path, rules: Sequence[str], root: Path, action: Decision = Decision.ALLOW) -> tuple[str, ...]:
-    """Add rules to a settings file below `root`; those that were not there yet. The file is made when it is missing.
-
-    Everything else in it stays, and of two writers at once neither loses a rule. UserError for a rule that is none,
-    for a file that cannot be read as settings, and for one that leads out of the folder.
-    """
-    if wrong := next((rule for rule in rules if parse(rule) is None), ""):
-        raise UserError(f"{wrong!r} is no rule; write Tool or Tool(what).", reason="no_rule")
-    return append_items(file, f"permissions.{action}", rules, root)
-
-
 def append_items(file: Path, key: str, items: Sequence[str], root: Path, home: Home | None = None) -> tuple[str, ...]:
-    """Add texts to the list of a key, such as `permissions.allow`, in the same way."""
+    """Add texts to the list of a key, such as `permissions.allow`, as `edited` does; those that were not there yet."""
     before = edited(file, root, lambda held: reduce(lambda made, item: with_value(made, key, item), items, held), home)
     return tuple(item for item in dict.fromkeys(items) if item not in items_of(before, key))
 
@@ -44,9 +32,11 @@ def append_items(file: Path, key: str, items: Sequence[str], root: Path, home: H
 def edited(file: Path, root: Path, change: Callable[[Held], Held], home: Home | None = None) -> Held:
     """Write what `change` makes of the file's object, and give what it was; the same is not written again.
 
-    A process that dies meanwhile leaves the old file or the new one. UserError also where `change` raises it, and where
-    the new file could not be read as settings. With `home` it is noted there that a person's word wrote the file: a
-    command that runs in the workspace meanwhile is not taken for its writer.
+    The file is made when it is missing, everything else in it stays, of two writers at once neither loses anything, and
+    a process that dies meanwhile leaves the old file or the new one. UserError for a file that cannot be read as
+    settings, that leads out of the folder `root` or that could not be read any more, and where `change` raises it. With
+    `home` it is noted there that a person's word wrote the file: a command that runs in the workspace meanwhile is not
+    taken for its writer.
     """
     _make_folder(file.parent, home)
     with locked_folder(file.parent):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from activities.settings.always import DOMAINS, always_allow, always_open
-from activities.settings.append import append_items, append_rules
+from activities.settings.editing import append_items
 from activities.settings.load import load_settings
 from tests.activities.settings.conftest import Machine
 from tests.fakes import rule_writer
@@ -39,21 +39,21 @@ def file(tmp_path: Path) -> Path:
 
 def test_an_empty_folder_that_stood_there_shares_nothing_either(file: Path) -> None:
     file.parent.mkdir()
-    append_rules(file, ["Edit"], file.parents[1])
+    append_items(file, "permissions.allow", ["Edit"], file.parents[1])
     assert "settings.local.json" in (file.parent / ".gitignore").read_text()
 
 
 def test_a_missing_file_is_made_for_the_person_alone_and_kept_out_of_the_repository(file: Path) -> None:
-    assert append_rules(file, ["Bash(make)", "Edit"], file.parents[1]) == ("Bash(make)", "Edit")
+    assert append_items(file, "permissions.allow", ["Bash(make)", "Edit"], file.parents[1]) == ("Bash(make)", "Edit")
     assert json.loads(file.read_text()) == {"permissions": {"allow": ["Bash(make)", "Edit"]}}
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert "settings.local.json" in (file.parent / ".gitignore").read_text()
 
 
 def test_a_rule_that_is_there_is_not_added_again_and_the_file_not_written(file: Path) -> None:
-    append_rules(file, ["Edit"], file.parents[1])
+    append_items(file, "permissions.allow", ["Edit"], file.parents[1])
     before = file.stat()
-    assert append_rules(file, ["Edit"], file.parents[1]) == ()
+    assert append_items(file, "permissions.allow", ["Edit"], file.parents[1]) == ()
     assert file.stat() == before
 
 
@@ -63,7 +63,7 @@ def test_unknown_keys_their_order_indentation_and_mode_stay(file: Path) -> None:
         '{\n    "zeta": {"é": [1]},\n    "permissions": {\n        "deny": ["Bash"]\n    },\n    "a": null\n}\n'
     )
     file.chmod(0o640)
-    append_rules(file, ["Edit"], file.parents[1])
+    append_items(file, "permissions.allow", ["Edit"], file.parents[1])
     text = file.read_text()
     assert json.loads(text) == {"zeta": {"é": [1]}, "permissions": {"deny": ["Bash"], "allow": ["Edit"]}, "a": None}
     assert [line for line in text.splitlines() if line.startswith('    "')] == [
@@ -74,7 +74,7 @@ def test_unknown_keys_their_order_indentation_and_mode_stay(file: Path) -> None:
 
 
 def test_another_list_can_be_added_to(file: Path) -> None:
-    append_rules(file, ["Bash(rm *)"], file.parents[1], Decision.DENY)
+    append_items(file, "permissions.deny", ["Bash(rm *)"], file.parents[1])
     assert json.loads(file.read_text()) == {"permissions": {"deny": ["Bash(rm *)"]}}
 
 
@@ -93,14 +93,8 @@ def test_a_malformed_file_is_refused_and_left_as_it_is(file: Path, held: str) ->
     file.parent.mkdir()
     file.write_text(held)
     with pytest.raises(UserError, match=r"settings\.local\.json.*mend it"):
-        append_rules(file, ["Edit"], file.parents[1])
+        append_items(file, "permissions.allow", ["Edit"], file.parents[1])
     assert file.read_text() == held
-
-
-def test_a_text_that_is_no_rule_is_refused(file: Path) -> None:
-    with pytest.raises(UserError, match="is no rule"):
-        append_rules(file, ["Edit", "Bash("], file.parents[1])
-    assert not file.exists()
 
 
 def test_a_link_out_of_the_folder_is_not_followed(file: Path, tmp_path: Path) -> None:
@@ -111,7 +105,7 @@ def test_a_link_out_of_the_folder_is_not_followed(file: Path, tmp_path: Path) ->
     link.parent.mkdir(parents=True)
     link.symlink_to(own)
     with pytest.raises(UserError, match="is a link to"):
-        append_rules(link, ["Edit"], root)
+        append_items(link, "permissions.allow", ["Edit"], root)
     assert own.read_text() == "{}"
 
 
@@ -128,7 +122,7 @@ def test_several_writers_at_once_lose_no_rule(file: Path) -> None:
 def test_a_writer_that_is_killed_at_any_moment_leaves_the_old_file_or_the_new_one(
     file: Path, chance: random.Random
 ) -> None:
-    append_rules(file, ["Edit"], file.parents[1])
+    append_items(file, "permissions.allow", ["Edit"], file.parents[1])
     known = {"Edit"}
     for number in range(8):
         killed = writer(file, 1_000 * number, 900)
@@ -141,7 +135,7 @@ def test_a_writer_that_is_killed_at_any_moment_leaves_the_old_file_or_the_new_on
         now = set(allow(file))
         assert known < now
         known = now
-    append_rules(file, ["Read"], file.parents[1])
+    append_items(file, "permissions.allow", ["Read"], file.parents[1])
     assert sorted(path.name for path in file.parent.iterdir()) == [".gitignore", "settings.local.json"]
 
 
@@ -170,7 +164,7 @@ def test_nothing_is_allowed_for_good_without_a_key_or_against_managed_settings(m
 
 def test_dying_between_the_rule_and_its_signature_gives_no_right_and_the_next_time_does(machine: Machine) -> None:
     machine.sign(b"")
-    append_rules(machine.folder / ".perdure/settings.local.json", ["Edit"], machine.folder)
+    append_items(machine.folder / ".perdure/settings.local.json", "permissions.allow", ["Edit"], machine.folder)
     assert machine.rules(Decision.ALLOW) == []
     assert always_allow(machine.places, machine.folder, ["Edit"], "me")[1] == ()
     assert machine.rules(Decision.ALLOW) == ["Edit"]
