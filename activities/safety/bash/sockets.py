@@ -192,25 +192,15 @@ def _decodes(act: Act) -> bool:
     return act.decodes
 
 
+_BOTH_WAYS = named("base64 base32 gbase64 basenc gzip bzip2 xz zstd lz4 brotli gpg age lzma")
+"""Programs that decode only where an option says so."""
+
+
 def _is_decoder(act: Act) -> bool:  # noqa: PLR0911 - one case a program
     name, given = act.name, act.arguments
     letters = "".join(one[1:] for one in given if re.fullmatch(r"-[A-Za-z]+", one))
     match name:
-        case (
-            "base64"
-            | "base32"
-            | "gbase64"
-            | "basenc"
-            | "gzip"
-            | "bzip2"
-            | "xz"
-            | "zstd"
-            | "lz4"
-            | "brotli"
-            | "gpg"
-            | "age"
-            | "lzma"
-        ):
+        case _ if name in _BOTH_WAYS:
             return bool(set("dD") & set(letters)) or any(one.startswith(("--d", "--unc")) for one in given)
         case "openssl":
             return "-d" in given or "base64" in given or "-base64" in given or "enc" in given

@@ -150,24 +150,19 @@ def _has_pattern(act: Act) -> bool:
     )
 
 
+_ALWAYS_WEAKENS = named("aa-teardown aa-disable aa-complain aa-remove-unknown kpatch pivot_root switch_root")
+
+
 def _weakened(act: Act) -> str:  # noqa: C901, PLR0912 - one case a program
     name, given, words = act.name, act.arguments, " ".join(act.arguments)
     hit = False
     match name:
         case "setenforce":
             hit = bool(re.match(r"0|permissive", words, re.IGNORECASE))
-        case (
-            "aa-teardown"
-            | "aa-disable"
-            | "aa-complain"
-            | "aa-remove-unknown"
-            | "apparmor_parser"
-            | "semodule"
-            | "setsebool"
-        ):
-            hit = name not in {"apparmor_parser", "semodule", "setsebool"} or any(
-                re.match(r"-R|-r|-d|-P|--remove", one) for one in given
-            )
+        case _ if name in _ALWAYS_WEAKENS:
+            hit = True
+        case "apparmor_parser" | "semodule" | "setsebool":
+            hit = any(re.match(r"-R|-r|-d|-P|--remove", one) for one in given)
         case "systemctl" | "service" | "rc-service" | "launchctl" | "chkconfig" | "update-rc.d":
             stops = {"stop", "disable", "mask", "kill", "off", "remove", "unload", "bootout"} & set(given)
             hit = bool(stops) and any(_GUARDS.fullmatch(one) for one in given)
@@ -199,13 +194,17 @@ def _weakened(act: Act) -> str:  # noqa: C901, PLR0912 - one case a program
             )
         case "firewall-cmd":
             hit = bool(re.search(r"--panic-off|--set-default-zone=trusted|--set-target=ACCEPT", words))
-        case "bpftool" | "kpatch" | "swapoff" | "pivot_root" | "switch_root":
-            hit = name in {"pivot_root", "switch_root", "kpatch"} or bool({"load", "attach"} & set(given))
+        case "bpftool":
+            hit = bool({"load", "attach"} & set(given))
         case "semanage":
             hit = given[:1] == ["permissive"]
     return f"{name} weakens a guard of this machine" if hit else ""
 
 
+_CHANGES_ACCOUNTS = named(
+    "chpasswd newusers vipw vigr ssh-copy-id pw dscl sysadminctl dseditgroup grpck userdel deluser groupdel groupmod"
+    " chsh chfn"
+)
 _SETS_ID = re.compile(r"0?[2467]\d{3}|(?:[ugoa]*[+=][rwxXt]*s[rwxXst]*)(?:,.*)?|.*,[ugoa]*[+=][rwxXt]*s.*")
 _PRIVILEGED = re.compile(r"(?:^|[,\s])(?:sudo|wheel|root|admin|adm|docker|lxd|shadow|disk|0)(?:[,\s]|$)")
 _MOUNTS = re.compile(
@@ -217,7 +216,7 @@ _MOUNTS = re.compile(
 def privilege_takeover(view: View) -> Iterator[Reason]:
     """Accounts, login keys, set-uid, capabilities, host root through a container; plain sudo asks."""
     for act in view.acts:
-        text = _account(act) or _contained(act)
+        text = _account(act) or _contained(act) or _in_pod(act) or _enters_host(act)
         if not text:
             hit = next(
                 (one for one in _all_written(act) for path in act.faces(one) if is_account(path, view.setting)), ""
@@ -248,18 +247,7 @@ def _account(act: Act) -> str:  # noqa: C901, PLR0911, PLR0912 - one case a prog
             return "it gives a program capabilities"
         case "setfattr" if re.search(r"\bsecurity\.", words) and not {"-x", "--remove"} & set(given):
             return "it gives a program capabilities"
-        case (
-            "chpasswd"
-            | "newusers"
-            | "vipw"
-            | "vigr"
-            | "ssh-copy-id"
-            | "pw"
-            | "dscl"
-            | "sysadminctl"
-            | "dseditgroup"
-            | "grpck"
-        ):
+        case _ if name in _CHANGES_ACCOUNTS:
             return f"{name} changes accounts or login keys"
         case "visudo" if not {"-c", "--check"} & set(given):
             return "it changes who may use sudo"
@@ -268,10 +256,6 @@ def _account(act: Act) -> str:  # noqa: C901, PLR0911, PLR0912 - one case a prog
         case "usermod" | "gpasswd" | "adduser" | "useradd" | "addgroup" | "groupmems" | "luseradd" | "lusermod":
             if _PRIVILEGED.search(words.replace("=", " ")) or re.search(r"-\w*[up]\w*|--password|-[oU]\b|-L\b", words):
                 return f"{name} makes or changes an account with more rights"
-        case "userdel" | "deluser" | "groupdel" | "groupmod":
-            return f"{name} changes accounts"
-        case "chsh" | "chfn":
-            return f"{name} changes an account"
         case "net" if re.search(r"(?:user|localgroup)\s.*/add", words, re.IGNORECASE):
             return "it makes an account"
         case "xhost" if "+" in given:
@@ -302,24 +286,32 @@ def _contained(act: Act) -> str:
             " ".join(given),
         ):
             return "the container would reach the host's processes or devices"
-    if act.name in {"kubectl", "oc", "k3s"}:
-        words = " ".join(given)
-        is_node = "debug" in given[:3] and re.search(r"\bnodes?/", words)
-        if is_node or re.search(
-            r"\"?(?:privileged|hostPID|hostNetwork)\"?\s{0,9}:\s{0,9}true|--privileged(?!=false)", words
-        ):
-            return "the pod would be root on the host"
-        if re.search(r"hostPath\W{1,9}path\W{1,9}/(?:[\"'}]|etc|root|var/run)", words):
-            return "the pod would reach the whole host"
-    wrapped = [word.value for one in act.command.wrappers if one.name == "nsenter" for word in one.words]
-    words = " ".join((*wrapped, *(act.values if act.name == "nsenter" else [])))
-    if re.search(r"(?:-\w*t|--target)[= ]?1(?:\s|$)", words):
-        return "nsenter into process 1 is root on the host"
-    entered = " ".join(
-        word.value for one in act.command.wrappers if one.name in {"nsenter", "chroot"} for word in one.words
-    )
-    if re.search(
-        r"/proc/1/(?:ns|root)\b", f"{entered} {' '.join(act.values) if act.name in {'nsenter', 'chroot'} else ''}"
+    return ""
+
+
+def _in_pod(act: Act) -> str:
+    if act.name not in {"kubectl", "oc", "k3s"}:
+        return ""
+    words = " ".join(act.arguments)
+    is_node = "debug" in act.arguments[:3] and re.search(r"\bnodes?/", words)
+    if is_node or re.search(
+        r"\"?(?:privileged|hostPID|hostNetwork)\"?\s{0,9}:\s{0,9}true|--privileged(?!=false)", words
     ):
+        return "the pod would be root on the host"
+    if re.search(r"hostPath\W{1,9}path\W{1,9}/(?:[\"'}]|etc|root|var/run)", words):
+        return "the pod would reach the whole host"
+    return ""
+
+
+def _enters_host(act: Act) -> str:
+    if re.search(r"(?:-\w*t|--target)[= ]?1(?:\s|$)", _said_to(act, {"nsenter"})):
+        return "nsenter into process 1 is root on the host"
+    if re.search(r"/proc/1/(?:ns|root)\b", _said_to(act, {"nsenter", "chroot"})):
         return "it enters what process 1 sees: the host"
     return ""
+
+
+def _said_to(act: Act, names: set[str]) -> str:
+    """The words of a command and its wrappers of these names."""
+    wrapped = [word.value for one in act.command.wrappers if one.name in names for word in one.words]
+    return " ".join((*wrapped, *(act.values if act.name in names else ())))

@@ -53,9 +53,7 @@ READERS: dict[str, Reader] = {
         " --total --type= --print-type --exclude-type= --version --help",
         listing=True,
     ),
-    "stat": reader(
-        "-LftxF -c: -f --dereference --file-system --format= --printf= --terse --version --help", listing=True
-    ),
+    "stat": reader("-LftxF -c: --dereference --file-system --format= --printf= --terse --version --help", listing=True),
     "file": reader(
         "-bcdhiIkLlNnrsv0E -e: -F: --brief --mime --mime-type --mime-encoding --separator= --dereference"
         " --no-dereference --no-pad --print0 --keep-going --raw --extension --version --help --exclude="
@@ -159,7 +157,7 @@ READERS: dict[str, Reader] = {
         " --glob --fixed-strings --absolute-path --full-path --print0 --follow --max-depth= --min-depth="
         " --exact-depth= --type= --extension= --exclude= --color= --size= --changed-within= --changed-before="
         " --threads="
-        " --max-results= --quiet --no-ignore-vcs --no-ignore-parent --absolute-path --relative-path --regex"
+        " --max-results= --quiet --no-ignore-vcs --no-ignore-parent --relative-path --regex"
         " --and= --prune"
         " --newer= --older= --owner= --strip-cwd-prefix? --one-file-system --version --help",
         "!text-then-paths",
@@ -238,7 +236,6 @@ READERS: dict[str, Reader] = {
         "!sed",
     ),
     "awk": reader("-F: -v: --version --field-separator= --posix --sandbox -S !", "awk"),
-    "comm1": reader(""),
 }
 for _alias, _name in {
     "gawk": "awk", "mawk": "awk", "nawk": "awk", "gsed": "sed", "ggrep": "grep", "gcat": "cat", "ghead": "head",
@@ -246,7 +243,6 @@ for _alias, _name in {
     "fdfind": "fd", "gsort": "sort", "gstat": "stat", "gdate": "date", "dir": "ls", "vdir": "ls",
 }.items():  # fmt: skip
     READERS[_alias] = READERS[_name]
-del READERS["comm1"]
 
 VERSION_FLAGS = {
     **dict.fromkeys(("bash", "tar"), named("--version")),

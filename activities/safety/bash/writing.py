@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from activities.safety.bash.caseless import Caseless
-from activities.safety.bash.names import named
+from activities.safety.bash.names import AWKS, named
 from activities.safety.bash.view import Act
 from workflows.contracts.commands import UNKNOWN
 
@@ -41,7 +41,7 @@ _VIM_WRITES = re.compile(r"(?:^\+?|[:|\s])(?:w|wq|wr|write|sav|saveas|x|update)!
 _SQL_WRITES = re.compile(r"\.(?:output|once|backup|save|log|clone|excel)\s+['\"]?([^\s'\"]+)")
 _SCRIPTS = {
     **dict.fromkeys(("sed", "gsed"), _SED_WRITES),
-    **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), _AWK_WRITES),
+    **dict.fromkeys(AWKS, _AWK_WRITES),
     **dict.fromkeys(("vim", "vi", "nvim", "ex", "view", "ed"), _VIM_WRITES),
     "sqlite3": _SQL_WRITES,
 }
