@@ -53,6 +53,8 @@ class Call:
     """It runs because it was proved to read only: git is told to run nothing else."""
     verdict: Verdict | None = None
     """By which it runs."""
+    leads: tuple[Path, ...] | None = None
+    """Where its paths led, links followed, when it was decided about; it touches no other. None before that."""
     kept_back: tuple[tuple[SourcedRule, Keeper], ...] = ()
     """Of a command that nobody allowed by name: the rules that keep files from being read, ready for many paths."""
     mode: Mode = Mode.DEFAULT

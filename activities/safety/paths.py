@@ -53,7 +53,17 @@ def located(call: Call, text: str) -> Path:
     path = real(find_shown(named(call, text)))
     if is_own(call, path):
         raise ToolError(f"{shown(path)} belongs to perdure itself and stays out of reach of its tools.")
+    if call.leads is not None and path not in call.leads:
+        raise ToolError(
+            f"{shown(named(call, text))} leads to {shown(path)} now, and led elsewhere when the call was allowed. "
+            "Nothing was done; make the call again if that is meant."
+        )
     return path
+
+
+def leads_of(call: Call, paths: tuple[Path, ...]) -> tuple[Path, ...]:
+    """Where the paths of a call lead, as they are judged: as it was seen once, else now."""
+    return tuple(map(real, paths)) if call.leads is None else call.leads
 
 
 def is_own(call: Call, path: Path) -> bool:

@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from activities.stores.files import sync_folder, write_whole
+from activities.stores.real_folders import real_folder
 from workflows.contracts.errors import ToolError
 from workflows.contracts.messages import clean
 
@@ -47,11 +48,16 @@ def kind_of(mode: int) -> str:
 
 @contextmanager
 def opened(path: Path) -> Iterator[int]:
-    """A descriptor to read a regular file. Raises ToolError for what is none, and for what cannot be opened."""
+    """A descriptor to read a regular file by its real path, in which no link is followed.
+
+    Raises ToolError for what is none, and for what cannot be opened.
+    """
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY | os.O_NOFOLLOW
     try:
-        # Asked before opening: opening a device may already do something.
-        _check_regular(path, path.stat().st_mode)
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+        with real_folder(path.parent) as folder:
+            # Asked before opening: opening a device may already do something.
+            _check_regular(path, os.stat(path.name or ".", dir_fd=folder, follow_symlinks=False).st_mode)
+            descriptor = os.open(path.name, flags, dir_fd=folder)
     except (OSError, ValueError) as error:
         raise unusable(path, error) from error
     try:
@@ -75,7 +81,7 @@ def unusable(path: Path, error: OSError | ValueError) -> ToolError:
     if isinstance(error, FileNotFoundError):
         return ToolError(f"{shown(path)} does not exist.{_near_names(path)}")
     if isinstance(error, OSError) and error.errno == errno.ELOOP:
-        return ToolError(f"{shown(path)} is a symbolic link that leads in a circle.")
+        return ToolError(f"{shown(path)} is a symbolic link that leads in a circle, or one was put there just now.")
     why = (error.strerror if isinstance(error, OSError) else "") or str(error)
     return ToolError(f"{shown(path)} cannot be used: {clean(why)}.")
 
@@ -164,36 +170,41 @@ def read_version(path: Path) -> Version | None:
 
 
 def replace_content(path: Path, data: bytes, like: os.stat_result | None, key: str) -> None:
-    """Put a whole new content under a name, lasting, with mode, owner and attributes of what stood there.
+    """Put a whole new content under a real path, lasting, with mode, owner and attributes of what stood there.
 
+    Missing folders are made; no link is followed.
     The temporary file beside it is named by `key`, so that the repetition of a call that died takes it over.
     """
-    temporary = path.with_name(f".{path.name[:40]}.{key[:16]}.tmp")
+    name = _leftover(path, key).name
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
     try:
         _make_folders(path.parent)
-        with suppress(FileNotFoundError):
-            temporary.unlink()
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
-        descriptor = os.open(temporary, flags, 0o666 if like is None else 0o600)
-        try:
-            write_whole(descriptor, data)
-            if like is not None:
-                _take_over(descriptor, path, like)
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        temporary.rename(path)
+        with real_folder(path.parent) as folder:
+            with suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=folder)
+            descriptor = os.open(name, flags, 0o666 if like is None else 0o600, dir_fd=folder)
+            try:
+                write_whole(descriptor, data)
+                if like is not None:
+                    _take_over(descriptor, path, like)
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+            os.rename(name, path.name, src_dir_fd=folder, dst_dir_fd=folder)
         sync_folder(path.parent)
     except (OSError, ValueError) as error:
-        with suppress(OSError, ValueError):
-            temporary.unlink()
+        remove_leftover(path, key)
         raise unusable(path, error) from error
+
+
+def _leftover(path: Path, key: str) -> Path:
+    return path.with_name(f".{path.name[:40]}.{key[:16]}.tmp")
 
 
 def remove_leftover(path: Path, key: str) -> None:
     """Remove the temporary file of an attempt that died before its rename."""
-    with suppress(OSError):
-        path.with_name(f".{path.name[:40]}.{key[:16]}.tmp").unlink()
+    with suppress(OSError, ValueError):
+        _leftover(path, key).unlink()
 
 
 def missing_folders(path: Path) -> int:
@@ -205,8 +216,8 @@ def _make_folders(folder: Path) -> None:
     if folder.is_dir():
         return
     _make_folders(folder.parent)
-    with suppress(FileExistsError):
-        folder.mkdir()
+    with suppress(FileExistsError), real_folder(folder.parent) as above:
+        os.mkdir(folder.name, dir_fd=above)
         sync_folder(folder.parent)
 
 

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from activities.safety.bash.judge import judge
 from activities.safety.bash.setting import Setting
 from activities.safety.git_trust import is_git_trusted
-from activities.safety.paths import is_inside, is_plan, real
+from activities.safety.paths import is_plan, leads_of, real
 from activities.safety.sandbox.hold import is_contained
 from activities.safety.session_rules import session_rules
 from activities.settings.places import Places, places_of
@@ -80,21 +80,21 @@ class Standpoint:
             extra_folders=policy.additional_directories,
         )
 
-    def asked(self, tool: AnyTool, subject: str, paths: Sequence[Path], policy: Policy) -> Asked:
-        """A call of this tool with this subject and these paths, as the pure decision sees it."""
-        folders, name = self.folders(policy), tool.judged_as or tool.name
+    def asked(self, tool: AnyTool, subject: str, paths: Sequence[Path], leads: Sequence[Path], policy: Policy) -> Asked:
+        """A call of this tool with this subject and these paths, which lead there, as the pure decision sees it."""
+        folders, name = tuple(map(real, self.folders(policy))), tool.judged_as or tool.name
         return Asked(
             tool=name,
             content=subject,
             is_read_only=tool.is_read_only,
             edits_files=tool.edits_files,
-            is_inside=all(any(is_inside(path, folder) for folder in folders) for path in paths),
-            paths=tuple(NamedPath(os.path.normpath(path), str(real(path))) for path in paths),
+            is_inside=all(any(lead.is_relative_to(folder) for folder in folders) for lead in leads),
+            paths=tuple(NamedPath(os.path.normpath(path), str(lead)) for path, lead in zip(paths, leads, strict=True)),
             judged=judge(subject, self.setting(policy)) if name == "Bash" else None,
             host=host_of(subject) if tool.name == "WebFetch" else "",
             bases=Bases(str(self.workspace), str(self.places.user)),
             cwd=str(self.cwd),
-            folders=tuple(str(real(folder)) for folder in folders),
+            folders=tuple(map(str, folders)),
             real=lambda path: str(real(Path(path))),
             expand=_expanded,
             needs_person=tool.needs_person,
@@ -105,8 +105,9 @@ class Standpoint:
 def asked_of(call: Call, tool: AnyTool, given: ToolInput, policy: Policy) -> Asked:
     """The call as the pure decision sees it."""
     paths = tool.paths(call, given)
-    asked = Standpoint.of(call).asked(tool, tool.subject(call, given), paths, policy)
-    is_plan_file = bool(paths) and all(is_plan(call, path) for path in paths)
+    leads = leads_of(call, paths)
+    asked = Standpoint.of(call).asked(tool, tool.subject(call, given), paths, leads, policy)
+    is_plan_file = bool(paths) and all(is_plan(call, path) for path in leads)
     is_held = asked.is_contained and not getattr(given, "dangerouslyDisableSandbox", False)
     return replace(
         asked,

@@ -8,7 +8,7 @@ from pathlib import Path
 from activities.model.failures import ModelFailure
 from activities.model.prices import cost_of
 from activities.model.small import SmallQuestion, ask_small, small_model
-from activities.safety.paths import is_inside
+from activities.safety.paths import is_inside, real
 from activities.settings.load import load_settings
 from activities.settings.places import places_of
 from activities.stores.regular_files import opened
@@ -138,7 +138,7 @@ def _notes(path: Path) -> str:
         # A link of a folder that somebody else made could show any file of the person.
         if not is_inside(path, path.parent):
             return ""
-        with opened(path) as descriptor:
+        with opened(real(path)) as descriptor:
             return os.read(descriptor, _MOST_NOTES).decode("utf-8", "ignore")
     except ToolError:
         return ""

@@ -8,6 +8,7 @@ from activities.hooks.matching import may_match
 from activities.stores.journal import effect_key
 from activities.stores.seen import SeenFiles
 from activities.tool import AnyTool, Call, ToolInput
+from activities.tool_calls.leads import seen_once
 from activities.tool_calls.registry import find
 from activities.tool_calls.vet import parse_input, vet
 from activities.world import Early, World
@@ -66,6 +67,7 @@ def start_early(world: World, request: ModelRequest, context: SessionContext, pl
         seen=noted,
         settings=context.settings,
     )
+    call = seen_once(call, tool, given)
     if vet(call, tool, given, request.mode, None).decision != Decision.ALLOW:
         return
     world.early[key] = Early(asyncio.ensure_future(_outcome(tool, call, given)), noted.noted)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from activities.safety.paths import edit_findings, home_findings
+from activities.safety.paths import edit_findings, home_findings, real
 from activities.settings.load import load_settings
 from activities.tool import AnyTool
 from activities.tool_calls.asked import Standpoint, host_of
@@ -61,7 +61,8 @@ def _asked(standpoint: Standpoint, name: str, subject: str, policy: Policy) -> A
             return Asked(tool=name, content=subject)
         names = ", ".join(sorted(one.name for one in TOOLS))
         raise UsageError(f"There is no tool {name!r}; there are {names}, and mcp__SERVER__TOOL.")
-    return standpoint.asked(tool, _subject(tool, subject), _paths(standpoint, tool, subject), policy)
+    paths = _paths(standpoint, tool, subject)
+    return standpoint.asked(tool, _subject(tool, subject), paths, tuple(map(real, paths)), policy)
 
 
 def _subject(tool: AnyTool, subject: str) -> str:

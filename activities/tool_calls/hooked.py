@@ -20,6 +20,7 @@ from activities.settings.left_out import left_out
 from activities.stores.journal import CallRecord
 from activities.tool import AnyTool, Call, ToolInput
 from activities.tool_calls.asked import asked_of
+from activities.tool_calls.leads import leads_digest
 from activities.tool_calls.opened import OpenedCall
 from activities.tool_calls.outcomes import Told
 from workflows.contracts.extensions import HookEvent, HookInput, HookRecord, HookResult, HookRule
@@ -120,7 +121,8 @@ class CallHooks:
 
     def pass_of(self, verdict: Verdict) -> Pass:
         """What a call that must ask has found so far, for its second pass."""
-        return Pass(verdict=verdict, digest=self.told.at.bound, hooks=self._known().get(_BEFORE))
+        hooks, leads = self._known().get(_BEFORE), leads_digest(self.call)
+        return Pass(verdict=verdict, digest=self.told.at.bound, hooks=hooks, leads=leads)
 
     async def _once(
         self, name: str, event: HookEvent, given: ToolInput, facts: Mapping[str, JsonValue], target: str = ""

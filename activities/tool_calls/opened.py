@@ -27,8 +27,8 @@ class Begun(Contract):
 
     verdict: Verdict
     answer: Answer | None = None
-    leads: tuple[str, ...] | None = None
-    """Where its paths led, links followed; None where nobody wrote it down."""
+    leads: tuple[str, ...] = ()
+    """Where its paths led, links followed; none where nobody wrote it down."""
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from activities.tool_calls.early import taken_early
 from activities.tool_calls.hooked import CallHooks, drop_files, has_hooks
 from activities.tool_calls.host_answers import taken_up
 from activities.tool_calls.host_questions import stored_or_asked
+from activities.tool_calls.leads import answered_as_asked, seen_once
 from activities.tool_calls.opened import Begun, OpenedCall, opened
 from activities.tool_calls.opinions import Opinions
 from activities.tool_calls.outcomes import Ended, Told, found, stored
@@ -104,7 +105,8 @@ async def _decided(told: Told, request: ToolRequest, hooks: CallHooks, given: To
         opinions.end()
         raise
     at = told.at
-    answer = _answer(at, request)
+    call = await asyncio.to_thread(seen_once, call, tool, given, begun)
+    answer = await answered_as_asked(call, _answer(at, request), request.approval)
     call = replace(call, approval=request.approval, answer=answer)
     hooks = replace(hooks, call=call)
     if begun is not None:
@@ -127,7 +129,7 @@ async def _decided(told: Told, request: ToolRequest, hooks: CallHooks, given: To
         told.denied = told.summary(tool, given)[:300]
         more = await hooks.when_denied(given, verdict)
         return await stored(told, verdict, Ended(denied(verdict, more), ""), answer)
-    begun = Begun(verdict=verdict, answer=answer)
+    begun = Begun(verdict=verdict, answer=answer, leads=tuple(map(str, call.leads or ())))
     if tool.repeat != Repeat.SAFE and not call.is_repeat:
         at.begin(request, begun, told.world.engine)
     return await _run(told, hooks, given, begun)

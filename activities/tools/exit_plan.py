@@ -2,6 +2,7 @@
 
 import asyncio
 
+from activities.safety.paths import real
 from activities.stores.regular_files import read_version, shown
 from activities.tool import Call, Tool, ToolInput
 from workflows.contracts.directives import ChangeMode
@@ -43,7 +44,7 @@ class ExitPlanMode(Tool[Input]):
 
     async def content(self, call: Call, given: Input) -> str:
         path = call.world.home.plan(call.session)
-        version = await asyncio.to_thread(read_version, path)
+        version = await asyncio.to_thread(read_version, real(path))
         text = version.data.decode("utf-8", "replace") if version else ""
         if not text.strip():
             raise ToolError(f"There is no plan yet. Write it into {shown(path)}, then call ExitPlanMode again.")

@@ -12,7 +12,7 @@ from pydantic import Field, JsonValue
 from activities.lsp.connection import ServerLeft
 from activities.lsp.servers import Asked, command_for, server_environment
 from activities.safety.environment import command_environment
-from activities.safety.paths import is_inside, located, named, own_findings
+from activities.safety.paths import is_inside, located, named, own_findings, real
 from activities.safety.sandbox.readers import held_reader
 from activities.settings.left_out import LeftOut, left_out
 from activities.stores.regular_files import read_version, shown
@@ -225,7 +225,7 @@ def _relative(file: str, workspace: Path) -> str:
 def _line_of(file: str, line: int) -> str:
     """The text of that line; empty where it cannot be read."""
     try:
-        version = read_version(Path(file))
+        version = read_version(real(Path(file)))
     except ToolError:
         return ""
     lines = decode(version.data)[0].splitlines() if version else []

@@ -127,7 +127,7 @@ class ToolDone(Contract):
     approval: Approval | None = None
     cwd: str = ""
     directives: tuple[Directive, ...] = ()
-    """By value: at most DIRECTIVES_LIMIT bytes."""
+    """By value."""
     stop: str = ""
     """Why a hook ends the turn after this call, at most 300 characters."""
     cost: int = 0
@@ -160,3 +160,5 @@ class Pass(Contract):
     """Rules that *always allow* saves; none when it cannot be offered."""
     hooks: HookResult | None = None
     """What the hooks before the call said; they are not asked again."""
+    leads: str = ""
+    """Digest of where the call's paths led, links followed: an answer is given for nothing else."""

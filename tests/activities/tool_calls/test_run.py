@@ -135,6 +135,7 @@ async def test_a_yes_does_not_outvote_a_deny_rule(tmp_path: Path) -> None:
     asked = (await run_tool(asking.world, asking.request(mode=Mode.DEFAULT))).approval
     assert asked is not None
     stage = Stage(tmp_path, SessionSettings(rules=Rules(deny=("Write",))))
+    stage.world = asking.world
     _, body = await stage.run(
         use("Write", file_path="f", content="x"), mode=Mode.DEFAULT, approval=asked, answer=yes(asked)
     )
