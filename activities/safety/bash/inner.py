@@ -1,6 +1,7 @@
 """Which commands run others, and what they run: sh -c, eval, trap, find -exec, xargs, ssh, sed e, perl -e …"""
 
 import re
+import shlex
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
@@ -8,9 +9,11 @@ from activities.safety.bash.carried import carried
 from activities.safety.bash.interpreted import PROGRAM_FLAGS, Inner, program, replacements_run, strings_of
 from activities.safety.bash.names import AWKS, PACKAGE_MANAGERS, family, is_shell, named
 from activities.safety.bash.options import parse_front
+from activities.safety.bash.subscripts import EVALUATING, evaluated
 from workflows.contracts.commands import UNKNOWN, Reach, SimpleCommand, Word
 
 _EXEC = {"-exec", "-execdir", "-ok", "-okdir"}
+_SPLITS = re.compile(r"(?:-[vi0]*S|--split-string(?:=|\Z))(.*)", re.DOTALL)
 _WITH_C = re.compile(r"-[a-z]{1,4}c")
 Finder = Callable[[SimpleCommand, list[str]], Iterator[Inner]]
 
@@ -35,6 +38,8 @@ def inner_of(command: SimpleCommand) -> Iterator[Inner]:
             yield from carried(values, command.words)
     else:
         yield from carried(values, command.words)
+    if name in EVALUATING:
+        yield from evaluated(values)
     if name in AWKS:
         yield from strings_of(" ".join(values[1:]), is_quoted=True)
         if any("system" in value or "|" in value for value in values):
@@ -43,24 +48,28 @@ def inner_of(command: SimpleCommand) -> Iterator[Inner]:
 
 
 def _of_wrappers(command: SimpleCommand) -> Iterator[Inner]:
-    for wrapper in command.wrappers:
-        values = [word.value for word in wrapper.words]
+    own = [word.value for word in command.words]
+    for at, wrapper in enumerate(command.wrappers):
         if wrapper.name == "env":
-            yield from _split_string(values)
+            behind = [word.value for one in command.wrappers[at:] for word in one.words]
+            yield from _split_string([*behind, *own])
         if wrapper.name in {"watch", "parallel"}:
-            yield Inner(" ".join(word.value for word in command.words))
+            yield Inner(" ".join(own))
         if wrapper.name == "parallel" and command.argv[:1] == (":::",):
             yield from (Inner(value) for value in command.argv[1:])
-    if command.words and command.name == "env":
-        yield from _split_string([word.value for word in command.words])
+    if command.name == "env":
+        yield from _split_string(own)
 
 
 def _split_string(values: list[str]) -> Iterator[Inner]:
+    """`env -S 'rm -rf' /`: the words of the text, then those behind it as they are."""
     for at, value in enumerate(values):
-        if value in {"-S", "--split-string"} and at + 1 < len(values):
-            yield Inner(" ".join(values[at + 1 :]))
-        elif value.startswith(("-S", "--split-string=", "-vS", "-iS")):
-            yield Inner(" ".join((re.sub(r"^(-[vi]*S|--split-string=)", "", value), *values[at + 1 :])))
+        found = _SPLITS.fullmatch(value)
+        if found is None:
+            continue
+        given = [found[1]] if found[1] else values[at + 1 : at + 2]
+        yield Inner(" ".join((*given, *map(shlex.quote, values[at + 1 + (not found[1]) :]))))
+        return
 
 
 def _shell(values: list[str]) -> Iterator[Inner]:

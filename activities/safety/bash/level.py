@@ -193,7 +193,9 @@ class Level:
                 return assignments, words[at:]
             rest = source[found.end() :]
             if rest.startswith("("):
-                given = self._decoded(decoder, array_items(rest))
+                items, places = array_items(rest)
+                self._decoded(decoder, places)
+                given = self._decoded(decoder, items)
                 before = self.arrays.get(found[1], []) if found[3] else []
                 self.arrays[found[1]] = [*before, *(word.value for word in given)]
                 value = Word(rest, " ".join(word.value for word in given), is_plain=False, may_split=True)

@@ -18,12 +18,16 @@ def joined(source: str, words: list[Word]) -> Word:
     return replace(first, source=source, value=" ".join(word.value for word in words), is_plain=False, may_split=True)
 
 
-def array_items(source: str) -> list[str]:
-    """The sources of the items of `(…)`."""
+_SUBSCRIPT = re.compile(r"\[([^]=]{0,40})\]=")
+
+
+def array_items(source: str) -> tuple[list[str], list[str]]:
+    """The sources of the items of `(…)`, and of the places that they name."""
     lexer = Lexer(source[1:])
     lexer.read(until_parenthesis=True)
     words = [token.source for token in lexer.tokens if token.kind in {Kind.WORD, Kind.RESERVED}]
-    return [re.sub(r"^\[[^]=]{0,40}\]=", "", word) for word in words]
+    places = [found[1] for word in words if (found := _SUBSCRIPT.match(word))]
+    return [_SUBSCRIPT.sub("", word, count=1) if _SUBSCRIPT.match(word) else word for word in words], places
 
 
 def opaque(decoder: Decoder, source: str) -> list[Word]:

@@ -217,7 +217,7 @@ def _skipped(act: Act) -> set[str]:
             found.add(given if sign else (values[at + 1] if at + 1 < len(values) else ""))
             found.add(one)
         elif _ADDRESS.match(one.removeprefix("--url=")):
-            found |= {one, one.removeprefix("--url=")}
+            found |= {one, one.removeprefix("--url="), one.partition(":")[2]}
     return found
 
 
