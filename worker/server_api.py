@@ -1,26 +1,17 @@
-"""What the embedded server says of itself through its HTTP API; the standard library alone, so that it is quick."""
+"""What the embedded server says of itself through its HTTP API; asked with the standard library, so that it is quick."""
 
 import http.client
 import json
 import socket
-import time
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
+
+from workflows.contracts.ids import ATTRIBUTES
 
 NAMESPACE = "default"
 RETENTION_DAYS = 90
-SEARCH_ATTRIBUTES = {
-    "PerdureState": "Keyword",
-    "PerdureFolder": "Keyword",
-    "PerdureTitle": "Text",
-    "PerdureCost": "Double",
-}
 DAY_S = 86_400
-# A poll is held for up to a minute before it comes again.
-POLLER_SEEN_S = 75
-_TASK_QUEUE_KINDS = ("TASK_QUEUE_TYPE_WORKFLOW", "TASK_QUEUE_TYPE_ACTIVITY")
 
 
 class ServerSilent(Exception):
@@ -42,7 +33,7 @@ class Namespace:
     @property
     def is_searchable(self) -> bool:
         """Whether every search attribute of ours is known to the server."""
-        return self.search_attributes >= SEARCH_ATTRIBUTES.keys()
+        return self.search_attributes >= ATTRIBUTES.keys()
 
 
 def base_url(http_port: int) -> str:
@@ -68,16 +59,6 @@ def set_retention(http_port: int, days: int = RETENTION_DAYS) -> Namespace:
     change = {"config": {"workflowExecutionRetentionTtl": f"{days * DAY_S}s"}}
     ask(http_port, "POST", f"/namespaces/{NAMESPACE}/update", change)
     return read_namespace(http_port)
-
-
-def pollers(http_port: int, queue: str) -> frozenset[str]:
-    """Identities of the workers that polled this task queue within the last 75 seconds."""
-    found: set[str] = set()
-    for kind in _TASK_QUEUE_KINDS:
-        path = f"/namespaces/{NAMESPACE}/task-queues/{quote(queue, safe='')}"
-        answer = ask(http_port, "GET", f"{path}?{urlencode({'taskQueueType': kind})}")
-        found |= {poller.get("identity", "") for poller in answer.get("pollers", []) if _is_recent(poller)}
-    return frozenset(found)
 
 
 def failing_sessions(http_port: int) -> tuple[str, ...]:
@@ -126,11 +107,3 @@ def _namespace(answer: dict[str, Any]) -> Namespace:  # Any: as in ask
         return Namespace(seconds / DAY_S, frozenset(config.get("customSearchAttributeAliases", {}).values()))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ServerSilent(f"no namespace in the answer: {error!r}") from error
-
-
-def _is_recent(poller: dict[str, Any]) -> bool:  # Any: as in ask
-    try:
-        seen = datetime.fromisoformat(poller["lastAccessTime"])
-    except (KeyError, TypeError, ValueError):
-        return False
-    return time.time() - seen.astimezone(UTC).timestamp() < POLLER_SEEN_S

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from activities.stores.home import Home
 from worker.engine_state import Ports
-from worker.server_api import SEARCH_ATTRIBUTES, is_free
+from worker.server_api import is_free
 from workflows.contracts.errors import EngineUnreachable, UsageError
+from workflows.contracts.ids import ATTRIBUTES
 
 # Below the range that systems give to outgoing connections: there, a client that knocks at the port of a dead server
 # can be given that very port, connect to itself, and keep the server out.
@@ -56,7 +57,7 @@ def server_command(program: Path, database: Path, ports: Ports, sync: str) -> tu
         *("--db-filename", str(database)),
         *(word for setting in _DYNAMIC_CONFIG for word in ("--dynamic-config-value", setting)),
         *("--sqlite-pragma", "journal_mode=wal", "--sqlite-pragma", f"synchronous={sync}"),
-        *(word for name, kind in SEARCH_ATTRIBUTES.items() for word in ("--search-attribute", f"{name}={kind}")),
+        *(word for name, kind in ATTRIBUTES.items() for word in ("--search-attribute", f"{name}={kind}")),
         *("--ui-disable-news-fetch", "--disable-config-file", "--disable-config-env", "--color", "never"),
     )
 

@@ -10,7 +10,6 @@ from workflows.contracts.errors import ToolError
 
 Json = dict[str, Any]  # Any: a notebook's JSON
 
-CELL_TYPES = ("code", "markdown", "raw")
 _BLANK = re.compile(r"[ \t\r\n]*")
 _NUMBERED = re.compile(r"(?:cell[ -]?)?(\d+)")
 _decode = json.JSONDecoder().raw_decode

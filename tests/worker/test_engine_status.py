@@ -101,7 +101,3 @@ def test_the_announcement_names_the_worker(shared: Home) -> None:
     health = read_health(shared)
     assert (health.is_polling, health.identity) == (True, "sleeper")
     assert health.process == read_state(shared).worker.identity
-
-
-def test_a_queue_that_nobody_polls_has_no_pollers(shared: Home) -> None:
-    assert server_api.pollers(read_state(shared).ports.http, "perdure host") == frozenset()

@@ -55,7 +55,7 @@ FOLDER_ATTRIBUTE = "PerdureFolder"
 """Keyword: the session's folder."""
 
 TITLE_ATTRIBUTE = "PerdureTitle"
-"""Keyword: the session's title."""
+"""Text: the session's title."""
 
 COST_ATTRIBUTE = "PerdureCost"
 """Double: US dollars so far, as far as prices are known."""
@@ -63,7 +63,7 @@ COST_ATTRIBUTE = "PerdureCost"
 ATTRIBUTES = {
     STATE_ATTRIBUTE: "Keyword",
     FOLDER_ATTRIBUTE: "Keyword",
-    TITLE_ATTRIBUTE: "Keyword",
+    TITLE_ATTRIBUTE: "Text",
     COST_ATTRIBUTE: "Double",
 }
-"""Every search attribute of ours and its type."""
+"""Every search attribute of ours and its type, as the embedded server is given them."""
