@@ -108,7 +108,8 @@ def _notices(request: SettleRequest) -> list[Body]:
 
 
 def _mode(change: SetMode) -> str:
-    return f"mode is now {change.mode.value}"
+    before = f", after {change.unkept} changes that were not kept" if change.unkept else ""
+    return f"mode is now {change.mode.value}{before}"
 
 
 def _data(change: SetMode) -> dict[str, JsonValue]:

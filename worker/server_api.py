@@ -1,4 +1,4 @@
-"""What the embedded server says of itself through its HTTP API; asked with the standard library, so that it is quick."""
+"""What the embedded server says of itself through its HTTP API; asked with the standard library, so it is quick."""
 
 import http.client
 import json

@@ -90,6 +90,14 @@ async def test_mode_changes_are_notices_of_their_own(stage: Stage) -> None:
     ]
 
 
+async def test_a_mode_change_tells_how_many_before_it_were_not_kept(stage: Stage) -> None:
+    await stage.reply()
+    asked = request(stage, what="mode_changed", modes=(SetMode(request="", mode=Mode.PLAN, unkept=3),))
+    chain = await entries(stage, (await settle(stage.world, asked)).head)
+    (notice,) = [entry.body for entry in chain if isinstance(entry.body, NoticeBody)]
+    assert notice.text == "mode is now plan, after 3 changes that were not kept"
+
+
 @pytest.mark.parametrize(
     ("what", "kinds"),
     [

@@ -50,6 +50,8 @@ class SetMode(Contract):
     signature: str = ""
     approval: str = ""
     """The question whose signed answer changed the mode; empty for a request of its own."""
+    unkept: int = 0
+    """Changes right before it that nobody wrote down, since too many waited; the session counts them."""
 
 
 class CallState(StrEnum):

@@ -23,7 +23,7 @@ PLAN_TOOL = "ExitPlanMode"
 """The tool whose question shows a plan."""
 
 _MODES = 4
-"""Mode changes that wait to be written; of more, the newest counts."""
+"""Mode changes that wait to be written; of more the newest is kept, and says how many it crowded out."""
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _LONGEST = {"request": 40, "title": 80, "by": 80, "signature": 128}
@@ -176,9 +176,9 @@ def mode_set(state: SessionState, request: SetMode) -> SessionState:
     if request.mode == state.mode:
         return state
     before = state.mode if request.mode == Mode.PLAN else None
-    return state.model_copy(
-        update={"mode": request.mode, "modes": (*state.modes[: _MODES - 1], request), "before_plan": before}
-    )
+    kept, crowded_out = state.modes[: _MODES - 1], state.modes[_MODES - 1 :]
+    request = request.model_copy(update={"unkept": sum(1 + change.unkept for change in crowded_out)})
+    return state.model_copy(update={"mode": request.mode, "modes": (*kept, request), "before_plan": before})
 
 
 def closed(state: SessionState, request: Close) -> SessionState:

@@ -251,7 +251,11 @@ def ended(state: SessionState, end: TurnEnd, head: str, error: str = "") -> Sess
 def noted(state: SessionState, modes: tuple[SetMode, ...]) -> SessionState:
     """These mode changes are in the chain; later ones still wait."""
     same = next((place for place, pair in enumerate(zip(state.modes, modes, strict=False)) if pair[0] != pair[1]), None)
-    return state.model_copy(update={"modes": state.modes[len(modes) if same is None else same :]})
+    if same is None:
+        return state.model_copy(update={"modes": state.modes[len(modes) :]})
+    # The one that was crowded out meanwhile has been written after all.
+    newest = state.modes[same].model_copy(update={"unkept": max(0, state.modes[same].unkept - 1)})
+    return state.model_copy(update={"modes": (newest, *state.modes[same + 1 :])})
 
 
 def reply_lost(state: SessionState) -> SessionState:

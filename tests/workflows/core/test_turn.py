@@ -234,6 +234,13 @@ def test_a_mode_change_that_came_while_others_were_written_waits() -> None:
     assert turns.noted(state, state.modes).modes == ()
 
 
+def test_a_mode_change_that_was_crowded_out_while_it_was_written_is_not_counted_as_lost() -> None:
+    first, crowded_out = change(Mode.PLAN), change(Mode.DEFAULT)
+    newest = change(Mode.ACCEPT_EDITS).model_copy(update={"unkept": 2})
+    (waiting,) = turns.noted(SessionState(modes=(first, newest)), (first, crowded_out)).modes
+    assert (waiting.mode, waiting.unkept) == (Mode.ACCEPT_EDITS, 1)
+
+
 def test_a_turn_begins_with_nothing_of_the_one_before() -> None:
     state = SessionState(turns=4, queue=prompts(1), last_error="x", last_end=TurnEnd.FAILED)
     assert turns.started(state).turn == Turn(number=5, prompt=prompts(1)[0].digest)
