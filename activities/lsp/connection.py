@@ -14,6 +14,8 @@ from pydantic import JsonValue
 MOST_BYTES = 64 * 1024 * 1024
 """Of one message."""
 CLOSE_S = 2.0
+SEND_S = 20.0
+"""Seconds in which a server takes what it is told; one that does not is ended."""
 
 
 _NOT_OFFERED = -32601
@@ -41,6 +43,7 @@ class Connection:
     """A running server. Several may ask at once."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.send_s = SEND_S
         self._process = process
         self._numbers = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[JsonValue]] = {}
@@ -85,8 +88,8 @@ class Connection:
         answer: asyncio.Future[JsonValue] = asyncio.get_running_loop().create_future()
         self._waiting[number] = answer
         try:
-            await self._send({"id": number, "method": method, "params": params})
             async with asyncio.timeout(seconds):
+                await self._send({"id": number, "method": method, "params": params})
                 return await answer
         except TimeoutError as error:
             with suppress(ServerLeft):
@@ -120,7 +123,13 @@ class Connection:
             raise ServerLeft("the language server has ended")
         try:
             writer.write(b"Content-Length: %d\r\n\r\n" % len(data) + data)
-            await writer.drain()
+            async with asyncio.timeout(self.send_s):
+                await writer.drain()
+        except TimeoutError as error:
+            # What is left of a message that was begun would be taken for the next one.
+            with suppress(ProcessLookupError):
+                self._process.kill()
+            raise ServerLeft("the language server reads nothing any more and was ended") from error
         except (OSError, RuntimeError) as error:
             raise ServerLeft("the language server has ended") from error
 

@@ -1,5 +1,6 @@
 """A real language server answers where names are defined and used, and is kept and ended with the worker."""
 
+import asyncio
 import socket
 import sys
 from dataclasses import replace
@@ -8,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from activities.lsp.connection import Connection, ServerLeft
 from activities.lsp.servers import command_for
 from tests.activities.tool_calls.stage import Stage, text, use
 from tests.fakes.held import missing
@@ -187,6 +189,46 @@ async def test_a_server_that_fails_is_told_and_leaves_nothing(stage: Stage, prog
     assert body.status == CallStatus.ERROR
     assert told in text(body)
     assert stage.world.languages._servers == {}
+
+
+DEAF = r"""
+import json, sys, time
+size = 0
+while (line := sys.stdin.buffer.readline().strip()):
+    size = int(line.split(b":")[1])
+asked = json.loads(sys.stdin.buffer.read(size))
+data = json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": {}}).encode()
+sys.stdout.buffer.write(b"Content-Length: %d\r\n\r\n" % len(data) + data)
+sys.stdout.buffer.flush()
+time.sleep(600)
+"""
+
+
+async def deaf_server(folder: Path) -> Connection:
+    """A server that answers once and reads nothing after that."""
+    connection = await Connection.start((sys.executable, "-c", DEAF), folder, {})
+    connection.send_s = 0.5
+    assert await connection.request("initialize", {}, 20) == {}
+    return connection
+
+
+async def test_a_server_that_reads_nothing_any_more_is_ended(tmp_path: Path) -> None:
+    connection = await deaf_server(tmp_path)
+    async with asyncio.timeout(20):
+        with pytest.raises(ServerLeft, match="reads nothing any more"):
+            await connection.notify("textDocument/didOpen", {"text": "x" * 1_000_000})
+        await connection.close()
+    assert not connection.is_alive
+
+
+async def test_closing_does_not_wait_for_a_server_that_reads_nothing(tmp_path: Path) -> None:
+    connection = await deaf_server(tmp_path)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.1):
+            await connection.notify("textDocument/didOpen", {"text": "x" * 1_000_000})
+    async with asyncio.timeout(20):
+        await connection.close()
+    assert not connection.is_alive
 
 
 def test_a_program_in_the_workspace_is_no_server(tmp_path: Path) -> None:
