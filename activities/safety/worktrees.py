@@ -40,6 +40,13 @@ class Worktrees:
         """The one in that folder."""
         return next((each for each in self.found if real(each.path) == real(path)), None)
 
+    def gone_from(self, folder: Path) -> Worktree | None:
+        """The one that a session of ours made around a folder, which is gone with it; None where none can have been."""
+        if folder.exists() or not folder.is_relative_to(self.place) or folder == self.place:
+            return None
+        name = folder.relative_to(self.place).parts[0]
+        return Worktree(self.place / name, f"{BRANCH}{name}")
+
     def is_made_here(self, tree: Worktree) -> bool:
         """Whether a session of ours made it."""
         return tree.path.parent == self.place and tree.branch.startswith(BRANCH)

@@ -1,6 +1,8 @@
 """ExitWorktree: come back from the worktree."""
 
+from collections.abc import Mapping
 from enum import StrEnum
+from pathlib import Path
 
 from pydantic import Field
 
@@ -46,11 +48,13 @@ class ExitWorktree(Tool[Input]):
         if call.own_folder is None:
             raise ToolError("The session works in its own folder; there is no worktree to leave.")
         back = f"The session works in {call.own_folder} again."
-        if given.action == Action.KEEP or (call.is_repeat and not call.workspace.exists()):
-            kept = f" {call.workspace} is kept." if given.action == Action.KEEP else ""
-            return ToolOutcome(content=(Text(text=back + kept),), directives=(Move(),))
+        if given.action == Action.KEEP:
+            return ToolOutcome(content=(Text(text=f"{back} {call.workspace} is kept."),), directives=(Move(),))
         known = await worktrees(call.own_folder, command_environment(call))
         tree = next((each for each in known.found if call.workspace.is_relative_to(each.path)), None)
+        if tree is None and call.is_repeat:
+            # An attempt that died may have removed it, and only its branch is left.
+            tree = known.gone_from(call.workspace)
         if tree is None or not known.is_made_here(tree):
             raise ToolError(f"{call.workspace} was not made by EnterWorktree and is not removed. Leave it with keep.")
         if call.tasks:
@@ -67,7 +71,16 @@ class ExitWorktree(Tool[Input]):
 async def _removed(call: Call, known: Worktrees, tree: Worktree, given: Input) -> str:
     """Remove it; what became of its branch. Raises ToolError while something of it would be lost."""
     environment = command_environment(call)
-    if not given.discard_changes:
+    if tree in known.found:
+        await _remove_folder(known.main, environment, tree, discards=given.discard_changes)
+    # Only a branch without commits of its own goes with it.
+    await git(known.main, environment, "branch", "-d", tree.branch)
+    left = await git(known.main, environment, "rev-parse", "--verify", "--quiet", f"refs/heads/{tree.branch}")
+    return f"its branch {tree.branch} is {'gone too' if left.code else 'kept, it has commits that are nowhere else'}."
+
+
+async def _remove_folder(main: Path, environment: Mapping[str, str], tree: Worktree, *, discards: bool) -> None:
+    if not discards:
         status = await git(tree.path, environment, "status", "--porcelain", "--untracked-files=all")
         if status.code:
             raise ToolError(f"Whether changes would be lost cannot be told: {status.why}")
@@ -77,12 +90,7 @@ async def _removed(call: Call, known: Worktrees, tree: Worktree, given: Input) -
             raise ToolError(
                 f"Changes in {tree.path} are not committed; commit them, or keep the worktree:\n{listed}{more}"
             )
-    force = ("--force",) if given.discard_changes else ()
-    removed = await git(known.main, environment, "worktree", "remove", *force, str(tree.path), beside=tree.path)
+    force = ("--force",) if discards else ()
+    removed = await git(main, environment, "worktree", "remove", *force, str(tree.path), beside=tree.path)
     if removed.code:
         raise ToolError(f"The worktree could not be removed: {removed.why}")
-    # Only a branch without commits of its own goes with it.
-    dropped = await git(known.main, environment, "branch", "-d", tree.branch)
-    return (
-        f"its branch {tree.branch} is {'kept, it has commits that are nowhere else' if dropped.code else 'gone too'}."
-    )

@@ -1,12 +1,15 @@
 """A session moves into a git worktree and back, loses nothing on the way, and runs no code of the repository."""
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from activities.tools.exit_worktree import ExitWorktree
 from tests.activities.tool_calls.stage import Stage, text, use
+from tests.fakes.world import make_call
 from workflows.contracts.directives import Move
 from workflows.contracts.tools import CallStatus, ToolDone
 from workflows.contracts.transcript import OutcomeBody
@@ -114,6 +117,17 @@ async def test_a_call_that_is_tried_again_enters_what_it_made(stage: Stage) -> N
     assert second.directives == first.directives
     assert body.crash == "repeated"
     assert len(git(stage.workspace, "worktree", "list").splitlines()) == 2
+
+
+async def test_a_call_that_died_after_the_folder_was_gone_tells_of_it_and_takes_the_branch_too(stage: Stage) -> None:
+    await enter(stage, name="feature")
+    tree = place(stage, "feature")
+    git(stage.workspace, "worktree", "remove", str(tree))
+    call = make_call(stage.world, stage.workspace, "ExitWorktree", is_repeat=True)
+    call = replace(call, workspace=tree, own_folder=stage.workspace)
+    told = await ExitWorktree().run(call, ExitWorktree.input.model_validate({"action": "remove"}))
+    assert [(effect.kind, effect.path) for effect in told.effects] == [("remove", str(tree))]
+    assert "perdure/feature" not in git(stage.workspace, "branch")
 
 
 async def test_a_name_that_is_taken_or_odd_is_refused(stage: Stage) -> None:
