@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from os.path import normpath
 from pathlib import Path
 
 from activities.safety.paths import real
 from activities.stores.digests import digest_of
+from activities.stores.regular_files import shown
 from activities.tool import AnyTool, Call, ToolInput
 from activities.tool_calls.opened import Begun
 from workflows.contracts.permissions import Answer, Approval
@@ -17,6 +19,12 @@ def seen_once(call: Call, tool: AnyTool, given: ToolInput, begun: Begun | None =
     known: Sequence[str] = begun.leads if begun else ()
     leads = tuple(map(Path, known)) or tuple(map(real, tool.paths(call, given)))
     return replace(call, leads=leads or None)
+
+
+def told_leads(call: Call, tool: AnyTool, given: ToolInput) -> str:
+    """Which of the call's paths are links, and where to: a person sees it, and answers for just that."""
+    pairs = zip(tool.paths(call, given), call.leads or (), strict=False)
+    return "\n".join(f"{shown(path)} leads to {shown(lead)}" for path, lead in pairs if Path(normpath(path)) != lead)
 
 
 def leads_digest(call: Call) -> str:

@@ -14,7 +14,7 @@ from activities.tool_calls.early import taken_early
 from activities.tool_calls.hooked import CallHooks, drop_files, has_hooks
 from activities.tool_calls.host_answers import taken_up
 from activities.tool_calls.host_questions import stored_or_asked
-from activities.tool_calls.leads import answered_as_asked, seen_once
+from activities.tool_calls.leads import answered_as_asked, seen_once, told_leads
 from activities.tool_calls.opened import Begun, OpenedCall, opened
 from activities.tool_calls.opinions import Opinions
 from activities.tool_calls.outcomes import Ended, Told, found, stored
@@ -167,7 +167,8 @@ def _answer(at: OpenedCall, request: ToolRequest) -> Answer | None:
 async def _ask(told: Told, hooks: CallHooks, given: ToolInput, verdict: Verdict) -> ToolDone:
     """The question for the person, with what they must see whole. Raises ToolError when that is not there."""
     request, at, call, tool = told.request, told.at, hooks.call, hooks.tool
-    content = clean(await tool.content(call, given))
+    where = await asyncio.to_thread(told.masker.text, told_leads(call, tool, given))
+    content = clean("\n".join(filter(None, (where, await tool.content(call, given)))))
     rules = await asyncio.to_thread(suggestions, call, tool, given, hooks.request.mode, verdict)
     if any(told.masker.text(rule) != rule for rule in rules):
         # What is saved is stored before: no secret goes with it.

@@ -15,7 +15,8 @@ from tests.activities.tool_calls.stage import Stage, text, use, yes
 from tests.fakes.world import make_call
 from tests.fakes.world import use as used
 from workflows.contracts.errors import ToolError
-from workflows.contracts.permissions import Mode
+from workflows.contracts.permissions import Mode, Rules
+from workflows.contracts.settings import SessionSettings
 from workflows.contracts.tools import CallStatus
 
 
@@ -48,6 +49,22 @@ async def test_a_yes_does_not_count_where_a_link_leads_elsewhere_since_the_quest
     done, _body = await stage.again(mode=Mode.DEFAULT, approval=again.approval, answer=yes(again.approval))
     assert done.status == CallStatus.OK
     assert (stage.folder / "elsewhere" / "new.txt").read_text() == "mine"
+
+
+async def test_a_person_sees_where_a_link_leads_and_an_answer_to_another_place_is_refused(stage: Stage) -> None:
+    stage.settings = SessionSettings(rules=Rules(ask=("Read",)))
+    await stage.reply(use("Read", file_path="notes/a.txt"))
+    first = (await run_tool(stage.world, stage.request(mode=Mode.DEFAULT))).approval
+    swap(stage)
+    second = (await run_tool(stage.world, stage.request(mode=Mode.DEFAULT))).approval
+    assert first is not None
+    assert second is not None
+    shown = (await stage.world.store.get(second.content)).decode()
+    assert shown == f"{stage.workspace}/notes/a.txt leads to {stage.folder.resolve()}/elsewhere/a.txt"
+    done = await run_tool(stage.world, stage.request(mode=Mode.DEFAULT, approval=second, answer=yes(first)))
+    assert done.status == CallStatus.NEEDS_APPROVAL
+    _done, body = await stage.again(mode=Mode.DEFAULT, approval=second, answer=yes(second))
+    assert "of the person" in text(body)
 
 
 async def test_a_yes_counts_where_everything_leads_where_it_led(stage: Stage) -> None:
