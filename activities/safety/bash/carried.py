@@ -18,7 +18,7 @@ _GRAVE = named(
 """Programs that it matters to find; what else a command carries is asked about in any case."""
 _NEVER = READERS.keys() | CONTAINERS | named(
     "git kubectl oc docker-compose podman-compose gh glab hub apropos whatis info tldr echo printf test [ [[ (("
-    " case for export declare local typeset readonly read set alias unalias unset hash trap cp scp rsync install ln"
+    " case for export declare local typeset readonly read set alias unalias unset hash trap"
     " touch mkdir"
     " aws gsutil gcloud az doctl hcloud s3cmd rclone terraform tofu pulumi vault consul nomad heroku fly flyctl"
     " firebase vercel netlify svn hg jj bzr fossil p4 dvc borg restic ipfs lxc vagrant snap flatpak"

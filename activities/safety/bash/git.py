@@ -49,13 +49,13 @@ _SHOW_SIGNATURE = {"--show-signature"}
 """They run gpg, which the configuration names."""
 
 _SPECS: dict[str, str] = {
-    "status": "-sbvuz -u? --short --branch --show-stash --porcelain? --long --verbose --untracked-files?"
+    "status": "-sbvz -u? --short --branch --show-stash --porcelain? --long --verbose --untracked-files?"
     " --ignored? --ignore-submodules?"
     " --column? --no-column --ahead-behind --no-ahead-behind --renames --no-renames --find-renames?",
     "log": _LOG + _DIFF,
     "show": _LOG + _DIFF,
     "diff": _DIFF,
-    "diff-tree": _DIFF + " -rtvmc --root --stdin --no-commit-id --pretty? --format= --cc --always --merge-base",
+    "diff-tree": _DIFF + " -rtvmc --root --stdin --no-commit-id --pretty? --format= --cc --always",
     "branch": "-arvil --list --all --remotes --verbose --show-current --merged? --no-merged? --contains?"
     " --no-contains? --sort="
     " --format= --points-at= --color? --no-color --column? --no-column --abbrev? --no-abbrev --ignore-case",
@@ -74,7 +74,7 @@ _SPECS: dict[str, str] = {
     "describe": "--tags --all --long --always --abbrev= --match= --exclude= --contains"
     " --first-parent --exact-match"
     " --candidates= --debug",
-    "blame": "-bcefklnpstwMC -L: -M? -C? --root --show-stats --porcelain --line-porcelain --incremental --date="
+    "blame": "-bcefklnpstw -L: -M? -C? --root --show-stats --porcelain --line-porcelain --incremental --date="
     " --show-email --show-name"
     " --show-number --abbrev= --ignore-rev= --color-lines --color-by-age --minimal --since= --reverse"
     " --first-parent -S: -h",
@@ -92,7 +92,7 @@ _SPECS: dict[str, str] = {
     "for-each-ref": "--count= --format= --sort= --color? --points-at= --merged? --no-merged? --contains?"
     " --no-contains? --ignore-case"
     " --omit-empty --exclude= --include-root-refs",
-    "show-ref": "-dqsh -s? --heads --branches --tags --head --hash? --abbrev? --dereference --verify --exists --quiet",
+    "show-ref": "-dqh -s? --heads --branches --tags --head --hash? --abbrev? --dereference --verify --exists --quiet",
     "reflog": _LOG + _DIFF,
     "stash": _LOG + _DIFF + " --include-untracked --only-untracked",
     "worktree": "-vz --porcelain --verbose",

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 from activities.safety.bash.carried import carried
-from activities.safety.bash.interpreted import PROGRAM_FLAGS, Inner, program, replacements_run, strings_of
-from activities.safety.bash.names import AWKS, PACKAGE_MANAGERS, family, is_shell, named
+from activities.safety.bash.interpreted import PROGRAM_FLAGS, USUAL_FLAGS, Inner, program, replacements_run, strings_of
+from activities.safety.bash.names import AWKS, INTERPRETERS, PACKAGE_MANAGERS, family, is_shell, named
 from activities.safety.bash.options import parse_front
 from activities.safety.bash.subscripts import EVALUATING, evaluated
 from workflows.contracts.commands import UNKNOWN, Reach, SimpleCommand, Word
@@ -27,14 +27,15 @@ def inner_of(command: SimpleCommand) -> Iterator[Inner]:
     if not command.words:
         return
     name, values = command.name, [word.value for word in command.words]
-    find = _BY_NAME.get(name)
+    known = family(name.lower())
+    find = _BY_NAME.get(known)
     if find is not None:
         yield from find(command, values)
     elif is_shell(name):
         yield from _shell(values)
-    elif family(name.lower()) in PROGRAM_FLAGS:
-        yield from program(values, PROGRAM_FLAGS[family(name.lower())])
-        if name in PACKAGE_MANAGERS:
+    elif known in INTERPRETERS:
+        yield from program(values, PROGRAM_FLAGS.get(known, USUAL_FLAGS))
+        if name in PACKAGE_MANAGERS or known not in PROGRAM_FLAGS:
             yield from carried(values, command.words)
     else:
         yield from carried(values, command.words)

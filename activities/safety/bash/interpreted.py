@@ -20,6 +20,8 @@ _UNQUOTED = re.compile(
 """Commands that stand in a program without quotes: Tcl, expect, ed, make."""
 _RECIPE = re.compile(r"(?m)^\t[@+-]{0,3}([^\n]+)")
 
+USUAL_FLAGS = "ce"
+"""Short options behind which a program stands, for interpreters that the table does not name."""
 PROGRAM_FLAGS = {
     "python": "c",
     "perl": "eE",
@@ -40,9 +42,6 @@ PROGRAM_FLAGS = {
     "elixir": "e",
     "pypy": "c",
     "raku": "e",
-    "tclsh": "",
-    "expect": "c",
-    "emacs": "",
     "irb": "e",
     "jrunscript": "e",
     "ocaml": "e",

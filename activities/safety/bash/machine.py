@@ -3,7 +3,7 @@
 from activities.safety.bash.reader import Reader, reader
 
 _PS = (
-    "-AaCcdefFHjlLMmNTvwyxZ -o: -O: -p: -u: -U: -C: -g: -G: -t: -s: --pid= --ppid= --user= --User= --group="
+    "-AacdefFHjlLMmNTvwyxZ -o: -O: -p: -u: -U: -C: -g: -G: -t: -s: --pid= --ppid= --user= --User= --group="
     " --format= --sort="
     " --forest --headers --no-headers --deselect --sid= --tty= --cols= --rows= --columns= --width= --lines="
     " --version --help"

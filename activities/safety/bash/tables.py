@@ -99,7 +99,7 @@ READERS: dict[str, Reader] = {
         " --prefix= --version --help"
     ),
     "column": reader(
-        "-txeLJRnd -s: -o: -c: -N: -n: -R: -T: -H: -O: -W: -E: -l: -r: -p: -i: --table --separator="
+        "-txeLJd -s: -o: -c: -N: -n: -R: -T: -H: -O: -W: -E: -l: -r: -p: -i: --table --separator="
         " --output-separator= --table-columns= --table-right= --table-noheadings --json --table-name="
         " --output-width= --fillrows --help --version"
     ),

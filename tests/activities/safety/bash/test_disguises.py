@@ -83,6 +83,8 @@ PROGRAMS = (
     ("perl -e", "system({})"), ("python3 -c", "import os; os.system({})"), ("ruby -e", "system {}"),
     ("python3 -c", "import subprocess; subprocess.run({}, shell=True)"), ("php -r", "system({});"),
     ("node -e", "require('child_process').execSync({})"), ("lua -e", "os.execute({})"),
+    ("ipython -c", "import os; os.system({})"), ("jruby -e", "system({})"), ("iex -e", "System.shell({})"),
+    ("ts-node -e", "require('child_process').execSync({})"), ("tclsh8.6 -c", "exec sh -c {}"),
 )  # fmt: skip
 Spelling = Callable[[str], str]
 WORDS: dict[str, Spelling] = {
