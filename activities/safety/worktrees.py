@@ -18,6 +18,8 @@ class Worktree:
     path: Path
     branch: str = ""
     """Empty for none."""
+    is_unfinished: bool = False
+    """Whoever makes it has not put all files there yet, or died over it."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,8 @@ async def worktrees(folder: Path, environment: Mapping[str, str]) -> Worktrees:
     for part in listed.out.split("\0\0"):
         facts = dict(line.partition(" ")[::2] for line in part.split("\0") if line)
         if "worktree" in facts and "bare" not in facts:
-            found.append(Worktree(Path(facts["worktree"]), facts.get("branch", "").removeprefix("refs/heads/")))
+            branch, lock = facts.get("branch", "").removeprefix("refs/heads/"), facts.get("locked")
+            found.append(Worktree(Path(facts["worktree"]), branch, is_unfinished=lock == "initializing"))
     if not found:
         raise ToolError(f"The repository of {folder} has no files of its own, so nothing can be worked on beside it.")
     return Worktrees(tuple(found))

@@ -1,6 +1,8 @@
 """EnterWorktree: work in a separate git worktree."""
 
+import asyncio
 import re
+import time
 from pathlib import Path
 from typing import Self
 
@@ -15,6 +17,8 @@ from workflows.contracts.errors import ToolError
 from workflows.contracts.messages import Text
 from workflows.contracts.tools import Effect, Repeat, ToolOutcome
 
+FINISHED_S, LOOK_S = 20.0, 0.5
+"""Seconds that one whose maker may have died is waited for, and between two looks at it."""
 LONGEST_PATH = 700
 """Bytes of a folder's path, which travels through the session's history."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -87,6 +91,8 @@ def _named(known: Worktrees, path: Path) -> Worktree:
     if tree is None or not tree.path.is_dir():
         names = ", ".join(str(each.path) for each in known.found[:10])
         raise ToolError(f"{path} is no worktree of this repository. There are: {names}.")
+    if tree.is_unfinished:
+        raise ToolError(f"{path} is a worktree whose files are not all there yet. Choose another, or make a new one.")
     return tree
 
 
@@ -94,7 +100,7 @@ async def _made(call: Call, known: Worktrees, name: str) -> tuple[Worktree, bool
     """The worktree of that name, and whether it is new."""
     target, branch, environment = known.place / name, f"{BRANCH}{name}", command_environment(call)
     _check_length(target)
-    if (there := known.at(target)) is not None and target.is_dir():
+    if (there := await _finished(call, known, target)) is not None and target.is_dir():
         if not call.is_repeat and there.branch != branch:
             raise ToolError(f"{target} is a worktree of another branch. Enter it by its path, or choose another name.")
         return there, call.is_repeat
@@ -106,6 +112,23 @@ async def _made(call: Call, known: Worktrees, name: str) -> tuple[Worktree, bool
     if added.code:
         raise ToolError(f"The worktree could not be made: {added.why}")
     return Worktree(target, branch), True
+
+
+async def _finished(call: Call, known: Worktrees, target: Path) -> Worktree | None:
+    """The worktree there, once all its files are; one that nobody finishes is taken away to be made anew."""
+    environment, until = command_environment(call), time.monotonic() + FINISHED_S
+    while (there := known.at(target)) is not None and there.is_unfinished and time.monotonic() < until:
+        await asyncio.sleep(LOOK_S)
+        known = await worktrees(call.workspace, environment)
+    if there is None or not there.is_unfinished:
+        return there
+    if not known.is_made_here(there):
+        raise ToolError(f"{target} is a worktree that somebody else makes. Choose another name.")
+    # Twice: git's own lock is on it. Nobody has worked in what nobody could enter.
+    removed = await git(known.main, environment, "worktree", "remove", "--force", "--force", str(target))
+    if removed.code:
+        raise ToolError(f"{target} is a worktree that was never finished, and cannot be removed: {removed.why}")
+    return None
 
 
 def _check_length(path: Path) -> None:

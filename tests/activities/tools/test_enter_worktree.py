@@ -1,5 +1,6 @@
 """A session moves into a git worktree and back, loses nothing on the way, and runs no code of the repository."""
 
+import asyncio
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -7,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from activities.tools.enter_worktree import EnterWorktree
 from activities.tools.exit_worktree import ExitWorktree
 from tests.activities.tool_calls.stage import Stage, text, use
 from tests.fakes.world import make_call
+from tests.fakes.world import use as used
 from workflows.contracts.directives import Move
 from workflows.contracts.tools import CallStatus, ToolDone
 from workflows.contracts.transcript import OutcomeBody
@@ -59,6 +62,44 @@ async def test_the_session_goes_on_in_a_new_worktree_and_comes_back(stage: Stage
     assert done.directives == (Move(),)
     assert (tree / "b.txt").exists()
     assert (stage.workspace / "a.txt").read_text() == "not committed\n"
+
+
+def left_half_made(stage: Stage, name: str) -> Path:
+    """A worktree as git leaves it when it is killed while it puts the files there."""
+    tree = place(stage, name)
+    git(stage.workspace, "worktree", "add", "-b", f"perdure/{name}", str(tree))
+    git(stage.workspace, "worktree", "lock", "--reason", "initializing", str(tree))
+    (tree / "a.txt").unlink()
+    return tree
+
+
+@pytest.mark.timeout(90)
+@pytest.mark.parametrize("is_repeat", [False, True])
+async def test_a_worktree_whose_maker_was_killed_is_made_anew(stage: Stage, *, is_repeat: bool) -> None:
+    tree = left_half_made(stage, "feature")
+    outcome = await used(make_call(stage.world, stage.workspace, is_repeat=is_repeat), EnterWorktree(), name="feature")
+    assert outcome.directives == (Move(workspace=str(tree)),)
+    assert (tree / "a.txt").read_text() == "one\n"
+    assert "locked" not in git(stage.workspace, "worktree", "list", "--porcelain")
+
+
+@pytest.mark.timeout(90)
+async def test_a_worktree_is_entered_once_its_maker_has_finished_it(stage: Stage) -> None:
+    tree = left_half_made(stage, "feature")
+    call = make_call(stage.world, stage.workspace, is_repeat=True)
+    entering = asyncio.ensure_future(used(call, EnterWorktree(), name="feature"))
+    await asyncio.sleep(1)
+    (tree / "a.txt").write_text("finished\n")
+    git(stage.workspace, "worktree", "unlock", str(tree))
+    assert (await entering).directives == (Move(workspace=str(tree)),)
+    assert (tree / "a.txt").read_text() == "finished\n"
+
+
+async def test_a_worktree_that_is_not_finished_is_not_entered_by_its_path(stage: Stage) -> None:
+    tree = left_half_made(stage, "feature")
+    _done, body = await enter(stage, path=str(tree))
+    assert body.status == CallStatus.ERROR
+    assert "not all there yet" in text(body)
 
 
 async def test_paths_are_checked_against_the_worktree_once_the_session_works_there(stage: Stage) -> None:
