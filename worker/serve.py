@@ -7,6 +7,7 @@ import secrets
 import signal
 import sys
 import time
+from collections.abc import Awaitable
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 
@@ -126,15 +127,20 @@ async def _poll(client: Client, world: World, identity: str, left: list[Abandone
 
 async def _afterwards(client: Client, world: World, left: list[Abandoned]) -> None:
     """What a worker does once it polls: give back the rest, load the model's SDK, tidy up now and then."""
-    await give_back_unnoted(client, left)
+    await _tried("attempts of dead workers were not all given back", give_back_unnoted(client, left))
     if isinstance(world.model, AnthropicEndpoint):
-        await world.model.warm()
+        await _tried("the model's SDK was not loaded ahead", world.model.warm())
     while True:
-        try:
-            await end_orphans(client, world)
-            await forget_closed(client, world)
-            await asyncio.to_thread(forget_unused, world.home)
-        except Exception:
-            # Nobody waits for this task: what it does not say here is never heard of.
-            log.exception("not everything that sessions left was looked at; it is looked at again later")
+        await _tried("commands that nobody waits for were not all ended", end_orphans(client, world))
+        await _tried("what closed sessions left was not all removed", forget_closed(client, world))
+        await _tried("caches were not all looked at", asyncio.to_thread(forget_unused, world.home))
         await asyncio.sleep(_BETWEEN_TIDYING)
+
+
+async def _tried(fault: str, work: Awaitable[object]) -> None:
+    """Do it; a fault is logged and stops nothing of what comes after it."""
+    try:
+        await work
+    except Exception:
+        # Nobody waits for this task: what it does not say here is never heard of.
+        log.exception("%s", fault)

@@ -78,7 +78,7 @@ async def _opened(session: str, path: Path | None) -> "Source":
 
 def _export(opened: "Source", path: Path, *, as_json: bool) -> bool:
     """Whether everything is in the export."""
-    from cli.display.audit import counted
+    from cli.display.cells import counted
     from worker.audit import export
 
     exported = asyncio.run(export(opened, path))
@@ -119,7 +119,8 @@ def _print_json(report: "Report") -> None:
 
 
 def _print_text(report: "Report") -> None:
-    from cli.display.audit import counted, step_rows, summary_rows, verification_row
+    from cli.display.audit import step_rows, summary_rows, verification_row
+    from cli.display.cells import counted
     from cli.display.theme import Theme, wants_colour
 
     theme = Theme(colour=sys.stdout.isatty() and wants_colour())

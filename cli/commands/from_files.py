@@ -9,7 +9,7 @@ import typer
 
 from cli.commands.attending import say
 from cli.commands.choices import Choices
-from cli.display.cells import one_line
+from cli.display.cells import as_typed, one_line
 from cli.person import check_person, is_agents_command
 from cli.signing import as_person
 from worker.engine import Home
@@ -70,14 +70,15 @@ def untrusted_line(folder: FolderTrust) -> str:
     more = len(folder.untrusted) - MOST_NAMED
     names = ", ".join(map(one_line, folder.untrusted[:MOST_NAMED])) + (f" and {more} more" if more > 0 else "")
     why = "has changed since you trusted it" if folder.is_trusted else "is not trusted"
-    return f"{folder.root} {why}; ignored: {names}. To have it count: perdure trust {folder.root}"
+    command = as_typed("perdure", "trust", folder.root)
+    return f"{one_line(folder.root)} {why}; ignored: {names}. To have it count: {command}"
 
 
 def _agreed(home: Home, folder: FolderTrust, asking: Asking) -> bool:
     """Whether the person agreed, and it is signed."""
     if not asking.trusts:
         why = "has changed since you trusted it. It would now add" if folder.is_trusted else "would bring along"
-        say(f"The folder {folder.root} {why}:")
+        say(f"The folder {one_line(folder.root)} {why}:")
         for text in folder.untrusted:
             say(f"    {one_line(text)}")
         if not typer.confirm("Shall that count?", default=False, err=True):

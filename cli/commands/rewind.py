@@ -12,7 +12,7 @@ import typer
 
 from cli.commands.sessions import AsJson, Session, plain
 from cli.commands.starting import ID_LETTERS
-from cli.display.audit import counted
+from cli.display.cells import counted
 from cli.gateway import open_sessions
 from cli.line import Listed
 from cli.person import check_person

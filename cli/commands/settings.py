@@ -7,7 +7,7 @@ import typer
 
 from cli.commands.choices import folder_of
 from cli.commands.sessions import AsJson
-from cli.display.cells import one_line
+from cli.display.cells import as_typed, one_line
 from worker.engine import Home
 from worker.settings import loaded_settings
 from workflows.contracts.errors import ExitCode
@@ -42,7 +42,7 @@ def _show(loaded: LoadedSettings) -> None:
                 print(f"    {one_line(shown(value))}{told}")
     for folder in loaded.folders:
         if folder.untrusted:
-            print(f"To have what is untrusted count: perdure trust {folder.root}")
+            print(f"To have what is untrusted count: {as_typed('perdure', 'trust', folder.root)}")
     for problem in loaded.problems:
         typer.echo(f"Warning: {one_line(problem)}", err=True)
     for hint in loaded.hints:

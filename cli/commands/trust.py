@@ -43,7 +43,7 @@ def trust(
     roots = settings.roots_of_folder(path)
     if revoke:
         gone = [root for root in roots if settings.revoke(home, root)]
-        told = [f"{root} is trusted no more." for root in gone] or [f"{path} was not trusted."]
+        told = [f"{one_line(root)} is trusted no more." for root in gone] or [f"{one_line(path)} was not trusted."]
         _print(told, {"revoked": gone}, as_json=as_json)
         return
     loaded = settings.loaded_settings(home, path)
@@ -64,14 +64,14 @@ def _list(home: Home, *, as_json: bool) -> None:
     for record, loaded in found:
         new = next((one.untrusted for one in loaded.folders if one.root == record.folder), ())
         changed = f"; {len(new)} added since, which do not count" if new else ""
-        told.append(f"{record.folder}  since {record.at[:16].replace('T', ' ')}, by {record.by}{changed}")
+        told.append(f"{one_line(record.folder)}  since {record.at[:16].replace('T', ' ')}, by {record.by}{changed}")
         rows.append({**record.model_dump(mode="json"), "untrusted": [*new]})
     _print(told or ["No folder is trusted."], rows, as_json=as_json)
 
 
 def _lines(loaded: LoadedSettings, folder: FolderTrust) -> Iterable[str]:
     counting = settings.counting_of(loaded, folder)
-    yield f"{folder.root} is trusted" + (", with:" if counting else "; its settings give nothing now.")
+    yield f"{one_line(folder.root)} is trusted" + (", with:" if counting else "; its settings give nothing now.")
     for text in counting:
         yield f"    {one_line(text)}"
 

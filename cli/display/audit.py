@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from pydantic import JsonValue
 
-from cli.display.cells import decided_by, one_line
+from cli.display.cells import counted, decided_by, one_line
 from cli.display.theme import Theme
 from workflows.contracts.audit import (
     CallStep,
@@ -225,8 +225,3 @@ def _left(unpriced: int, unknown: int) -> str:
 
 def _apart(count: int, words: str) -> str:
     return f" ({count} {words})" if count else ""
-
-
-def counted(count: int, one: str, several: str = "") -> str:
-    """A number and what it counts."""
-    return f"{count:,} {one if count == 1 else several or one + 's'}"

@@ -1,6 +1,7 @@
 """Text from anywhere -> rows that fit a terminal: control sequences out, tabs spread, widths in cells."""
 
 import re
+import shlex
 from collections.abc import Iterator
 
 from wcwidth import clip, iter_graphemes, wcwidth
@@ -65,6 +66,11 @@ def _picture(found: re.Match[str]) -> str:
 def one_line(text: str) -> str:
     """The same as one line: its lines joined by blanks."""
     return " ".join(in_full(text).split())
+
+
+def as_typed(*words: str) -> str:
+    """A command line to be pasted: quoted as a shell reads it, and nothing in it that steers a terminal."""
+    return in_full(shlex.join(words))
 
 
 def cells(row: str) -> int:
@@ -154,3 +160,8 @@ def _cluster_cells(cluster: str) -> int:
 def decided_by(by: str, rule: str) -> str:
     """Who or what decided about a call: its kind and the rule, which may name the kind itself."""
     return rule if rule.startswith(f"{by}:") else f"{by} {rule}".rstrip()
+
+
+def counted(count: int, one: str, several: str = "") -> str:
+    """A number and what it counts."""
+    return f"{count:,} {one if count == 1 else several or one + 's'}"

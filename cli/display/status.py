@@ -1,6 +1,6 @@
 """The footer: phase, age of the last event, tokens, cost, and what the session waits for."""
 
-from cli.display.cells import cells, one_line, wrap
+from cli.display.cells import cells, counted, one_line, wrap
 from cli.display.theme import Theme
 from cli.display.tools import seconds
 from cli.watch import Screen, moment
@@ -104,10 +104,6 @@ def cost(totals: Totals) -> str:
 
 def ending(totals: Totals) -> str:
     """The figures of a session in one line, denials first."""
-    facts = [f"{_counted(totals.denials, 'call')} {CallStatus.DENIED}"] if totals.denials else []
-    facts += [_counted(totals.exchanges, "exchange"), _counted(totals.calls, "call"), tokens(totals), cost(totals)]
+    facts = [f"{counted(totals.denials, 'call')} {CallStatus.DENIED}"] if totals.denials else []
+    facts += [counted(totals.exchanges, "exchange"), counted(totals.calls, "call"), tokens(totals), cost(totals)]
     return " · ".join(facts)
-
-
-def _counted(number: int, one: str) -> str:
-    return f"{number} {one}" if number == 1 else f"{number} {one}s"

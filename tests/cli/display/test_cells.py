@@ -5,7 +5,19 @@ import random
 import pytest
 from wcwidth import wcswidth
 
-from cli.display.cells import anchored, cells, fit, in_full, one_line, safe, safe_output, spread, wrap
+from cli.display.cells import (
+    anchored,
+    as_typed,
+    cells,
+    counted,
+    fit,
+    in_full,
+    one_line,
+    safe,
+    safe_output,
+    spread,
+    wrap,
+)
 
 FAMILY, FLAG, ACCENT = "👨‍👩‍👧‍👦", "🇩🇪", "e\u0301"
 
@@ -106,3 +118,13 @@ def test_lines_become_one() -> None:
 def test_what_a_person_decides_about_shows_all_that_a_program_would_read(text: str, seen: str) -> None:
     assert one_line(text) == seen
     assert in_full(f"{text}\n\tb") == f"{seen}\n\tb"
+
+
+def test_a_command_that_is_shown_can_be_pasted_and_steers_no_terminal() -> None:
+    assert as_typed("perdure", "trust", "/w/plain") == "perdure trust /w/plain"
+    assert as_typed("perdure", "trust", "/w/my work\x1b[2J") == "perdure trust '/w/my work\u241b[2J'"
+
+
+def test_what_is_counted_stands_in_its_own_number() -> None:
+    assert [counted(number, "entry", "entries") for number in (0, 1, 1200)] == ["0 entries", "1 entry", "1,200 entries"]
+    assert counted(2, "call") == "2 calls"
