@@ -85,6 +85,9 @@ def _covers(pattern: Pattern, command: SimpleCommand, script: Script) -> bool:
         return False
     if not all(redirection.is_harmless for redirection in command.redirections):
         return False
+    # `${x@P}` runs what its value holds.
+    if any("operator" in word.expansions and "@P}" in word.source for word in command.words):
+        return False
     return any(
         _names_program(pattern, words[assigned]) and pattern.fits([_shown(word) for word in words])
         for words, assigned in _allowable(pattern, command)

@@ -25,11 +25,11 @@ _PRINTS = re.compile(
 )
 _AWK_ACTS = re.compile(
     r"system|\\\n|\||>|getline|@|ENVIRON|ARGV|ARGC|PROCINFO|SYMTAB|FUNCTAB|/inet|\bclose\b|extension|\bfflush\b"
-    r"|\bwhile\s*\(\s*[1-9]|\bfor\s*\([^;)]*;\s*;"
+    r"|\bwhile\s*\(\s*[1-9\"!]|\bfor\s*\([^;)]*;\s*[1-9]?\s*;"
 )
 _JQ_ACTS = re.compile(
     r"\benv\b|\$ENV|input_filename|\$__|get_search_list"
-    r"|(?<!\.)\b(?:import|include|modulemeta|repeat|infinite|input_line|halt|halt_error|debug\s*\()"
+    r"|(?<!\.)\b(?:import|include|modulemeta|repeat|(?:while|until)\s*\(|infinite|input_line|halt|halt_error|debug\s*\()"
 )
 """A field, `.include`, is none of the builtins."""
 _COUNTS = re.compile(r"%[-+ #0'I]*(?:\*|\d+)?(?:\.(?:\*|\d*))?[hlLjzt]*n")
@@ -51,7 +51,7 @@ def judged(name: str, reader: Reader, parsed: Parsed, operands: list[str]) -> st
         case "date" if any(not one.startswith("+") for one in operands):
             return "date sets the clock"
         case "ps" if _may_show_environments(parsed) or any(
-            not re.fullmatch(r"[A-Za-df-z0-9,]+", one) for one in operands
+            not re.fullmatch(r"[A-DF-Za-df-z0-9,]+", one) for one in operands
         ):
             return "ps may show environments, and secrets in them"
         case "man" if not operands or any(not _PAGE.fullmatch(one) for one in operands):
