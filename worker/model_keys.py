@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TypedDict
 from urllib.parse import urlsplit
 
+from activities.settings.locking import locked_folder
 from activities.stores.files import make_folder, write_atomic
 from activities.stores.home import Home
 from workflows.contracts.errors import UsageError
@@ -52,13 +53,14 @@ def remember(home: Home, environment: Mapping[str, str]) -> None:
     if not leads_to_a_model(environment):
         return
     found = {name: environment[name] for name in NAMES if environment.get(name)}
-    kept = _read(home)
     url = base_url_of(environment)
-    changed = {"newest": url, "endpoints": {**kept["endpoints"], url: found}}
-    if changed == kept:
-        return
     make_folder(home.keys)
-    write_atomic(keys_path(home), json.dumps(changed).encode())
+    # Two commands at once, each with its own endpoint, keep both.
+    with locked_folder(home.keys):
+        kept = _read(home)
+        changed = {"newest": url, "endpoints": {**kept["endpoints"], url: found}}
+        if changed != kept:
+            write_atomic(keys_path(home), json.dumps(changed).encode())
 
 
 def recall(home: Home) -> dict[str, str]:

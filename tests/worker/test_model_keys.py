@@ -1,5 +1,6 @@
 """A key reaches a worker that runs already, by a file that nobody else may read."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,15 @@ def test_what_was_set_last_is_recalled(tmp_path: Path) -> None:
     remember(home, {"ANTHROPIC_API_KEY": "one", "ANTHROPIC_BASE_URL": "http://a", "PATH": "/bin"})
     remember(home, {"ANTHROPIC_AUTH_TOKEN": "two"})
     assert recall(home) == {"ANTHROPIC_AUTH_TOKEN": "two"}
+
+
+def test_commands_that_start_at_once_keep_the_keys_of_all_their_endpoints(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    given = [{"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{port}"} for port in range(1, 41)]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda environment: remember(home, environment), given))
+    kept = ModelEnvironment(home, {})
+    assert [kept.leading_to(each["ANTHROPIC_BASE_URL"]) for each in given] == given
 
 
 def test_an_environment_that_sets_nothing_changes_nothing(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import copy
 import difflib
+import re
 
 from pydantic import JsonValue
 
@@ -14,6 +15,7 @@ Held = dict[str, JsonValue]
 LISTS = frozenset({Kind.RULES, Kind.TEXTS})
 """Kinds of which one item is added or taken out."""
 
+_NUMBER = re.compile(r"-?[0-9]{1,18}")
 _BY_HAND = frozenset({Kind.HOOKS, Kind.SERVERS})
 _WORDS: dict[str, JsonValue] = {"true": True, "false": False}
 
@@ -42,7 +44,7 @@ def value_of(key: str, text: str) -> JsonValue:
     value: JsonValue = text
     if kind == Kind.BOOL:
         value = _WORDS.get(text.lower(), text)
-    elif kind == Kind.NUMBER and text.lstrip("-").isdigit():
+    elif kind == Kind.NUMBER and _NUMBER.fullmatch(text):
         value = int(text)
     if wrong := misfit(kind, value):
         raise UsageError(f"{key}: {text!r} {wrong}.")

@@ -28,6 +28,8 @@ def test_a_typed_text_becomes_what_its_key_holds(key: str, text: str, value: Jso
     ("key", "text", "why"),
     [
         ("permissions.alow", "Edit", "did you mean permissions.allow?"),
+        ("sandbox.tier", "²", "is no whole number"),
+        ("sandbox.tier", "--2", "is no whole number"),
         ("hooks", "x", "write them into the file"),
         ("mcpServers", "x", "write them into the file"),
         ("env", "x", "name one"),
