@@ -31,11 +31,11 @@ log = logging.getLogger(__name__)
 
 def effect_key(session: str, exchange: int, place: int | str, tool: str, input_json: str) -> str:
     """The name of a call: 64 hex digits. The model's own call id has no part in it, since models repeat theirs."""
-    what = digest_of([tool, canonical(input_json)])
-    return digest_of([session, exchange, place, what])
+    what = _digest_of_parts([tool, _one_spelling(input_json)])
+    return _digest_of_parts([session, exchange, place, what])
 
 
-def canonical(text: str) -> str:
+def _one_spelling(text: str) -> str:
     """One spelling of a JSON text: sorted names, no blanks, ASCII; a text that is no JSON stays as it is."""
     try:
         return json.dumps(json.loads(text), sort_keys=True, separators=(",", ":"))
@@ -43,7 +43,7 @@ def canonical(text: str) -> str:
         return text
 
 
-def digest_of(parts: list[object]) -> str:
+def _digest_of_parts(parts: list[object]) -> str:
     """SHA-256 of a list's JSON, so that no two lists look alike when put together."""
     return hashlib.sha256(json.dumps(parts, separators=(",", ":")).encode("ascii")).hexdigest()
 
