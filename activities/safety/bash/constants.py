@@ -1,15 +1,17 @@
 """What a command prints, where that is plain to see: echo, printf, and what turns their text into another."""
 
-import base64
-import binascii
 import posixpath
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 
 from activities.safety.bash.escapes import unescape
+from activities.safety.bash.turned import turned
 from workflows.contracts.commands import UNKNOWN, Redirection, SimpleCommand
 
-_FORMAT = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?([sbdiouxXcqeEfgG%])")
+_FORMAT = re.compile(r"%([-+ #0]*)(\d{0,3})(?:\.(\d{1,3}))?([sbdiouxXcqeEfgG%])")
+_NUMBERS = {"d": "d", "i": "d", "u": "d", "o": "o", "x": "x", "X": "X"}
+_STOPS = re.compile(r"((?:[^\\]|\\[^c])*)\\c.*", re.DOTALL)
 _LONGEST = 20_000
 
 
@@ -17,7 +19,7 @@ def output_of(stages: Sequence[SimpleCommand]) -> str | None:
     """The output of a pipeline of constants, or nothing."""
     text: str | None = None
     for place, command in enumerate(stages):
-        text = _produced(command) if place == 0 else _turned(command, text)
+        text = _produced(command) if place == 0 or text is None else turned(command.name, list(command.argv), text)
         if text is None or len(text) > _LONGEST:
             return None
     return text
@@ -55,7 +57,7 @@ def _produced(command: SimpleCommand) -> str | None:  # noqa: PLR0911 - one case
         case "cat" if len(values) == 1 or values[1:] == ["-"]:
             return given_text(command)
         case _ if (text := given_text(command)) is not None:
-            return _turned(command, text)
+            return turned(command.name, values, text)
     return None
 
 
@@ -75,7 +77,16 @@ def _echo(values: list[str]) -> str:
         newline = "" if "n" in values[0] else newline
         values = values[1:]
     text = " ".join(values)
-    return (unescape(text) if is_escaped else text) + newline
+    if not is_escaped:
+        return text + newline
+    return _spoken(text) + ("" if _STOPS.fullmatch(text) else newline)
+
+
+def _spoken(text: str) -> str:
+    r"""What `echo -e` and the %b of printf make of backslashes: `\0162` is r, and behind `\c` is nothing."""
+    if stops := _STOPS.fullmatch(text):
+        text = stops[1]
+    return unescape(re.sub(r"\\(\\|0(?=[0-7]))", lambda found: "\\" + found[1].removeprefix("0"), text))
 
 
 def printed(values: list[str]) -> str | None:
@@ -89,45 +100,23 @@ def printed(values: list[str]) -> str | None:
         before = len(left)
 
         def put(found: re.Match[str], left: list[str] = left) -> str:
-            if found[1] == "%":
-                return "%"
-            value = left.pop(0) if left else ""
-            if found[1] == "c":
-                return value[:1]
-            return unescape(value) if found[1] == "b" else value
+            return "%" if found[4] == "%" else _converted(found, left.pop(0) if left else "")
 
         made += _FORMAT.sub(put, form)
         if not left or len(left) == before or len(made) > _LONGEST:
             return made
 
 
-def _turned(command: SimpleCommand, text: str | None) -> str | None:  # noqa: PLR0911 - one case a program
-    if text is None:
-        return None
-    values = [word.value for word in command.words]
-    options = set(values[1:])
-    match command.name:
-        case "cat" | "tee" | "sort" | "head" | "tail" | "more":
-            return text
-        case "paste" if any(re.fullmatch(r"-[a-z]*s.*", value) for value in values[1:]):
-            return " ".join(text.split("\n"))
-        case "rev":
-            return "\n".join(line[::-1] for line in text.split("\n"))
-        case "tac":
-            return "\n".join(reversed(text.split("\n")))
-        case "tr":
-            return _translated(values, text)
-        case "base64" | "gbase64" if options & {"-d", "-D", "--decode", "-di", "-id"}:
-            return _decoded(text)
-        case "openssl" if "base64" in options or "-base64" in options or "-a" in options:
-            return _decoded(text)
-        case "base32" if options & {"-d", "--decode"}:
-            return _bytes(lambda: base64.b32decode(text.strip()))
-        case "xxd" if any("r" in value for value in values[1:] if value.startswith("-")):
-            return _bytes(lambda: bytes.fromhex(re.sub(r"\s", "", text)))
-        case "sed":
-            return _substituted(values, text)
-    return None
+def _converted(conversion: re.Match[str], value: str) -> str:
+    """An argument of printf by its conversion: `%.1s`, `%x`."""
+    flags, width, precision, kind = conversion.groups()
+    if kind in _NUMBERS:
+        with suppress(ValueError):
+            value = format(int(value, 0), _NUMBERS[kind])
+    elif kind in "sbcq":
+        value = _spoken(value) if kind == "b" else value[:1] if kind == "c" else value
+        value = value if precision is None else value[: int(precision)]
+    return value.ljust(int(width or 0)) if "-" in flags else value.rjust(int(width or 0))
 
 
 _PRINTS = re.compile(
@@ -144,50 +133,3 @@ def _told(name: str, values: list[str]) -> str | None:
         return None
     found = _PRINTS.fullmatch(values[-1])
     return unescape(found[2]) + "\n" if found else None
-
-
-def _decoded(text: str) -> str | None:
-    cleaned = re.sub(r"\s", "", text)
-    return _bytes(lambda: base64.b64decode(cleaned + "=" * (-len(cleaned) % 4)))
-
-
-def _bytes(decode: Callable[[], bytes]) -> str | None:
-    try:
-        return decode().decode("utf-8", errors="replace")
-    except (ValueError, binascii.Error):
-        return None
-
-
-def _translated(values: list[str], text: str) -> str | None:
-    operands = [value for value in values[1:] if not value.startswith("-")]
-    flags = "".join(value[1:] for value in values[1:] if value.startswith("-"))
-    first = _set(operands[0]) if operands else ""
-    if "d" in flags:
-        return text.translate({ord(char): None for char in first})
-    if len(operands) != 2 or not first:
-        return text if "s" in flags else None
-    second = _set(operands[1])
-    second += second[-1:] * max(0, len(first) - len(second))
-    return text.translate({ord(one): other for one, other in zip(first, second, strict=False)})
-
-
-def _set(text: str) -> str:
-    text = unescape(text)
-    text = text.replace("[:upper:]", "A-Z").replace("[:lower:]", "a-z").replace("[:digit:]", "0-9")
-    return re.sub(
-        r"(.)-(.)",
-        lambda found: "".join(map(chr, range(ord(found[1]), min(ord(found[2]), ord(found[1]) + 300) + 1))),
-        text,
-    )
-
-
-def _substituted(values: list[str], text: str) -> str | None:
-    operands = [value for value in values[1:] if not value.startswith("-")]
-    found = re.fullmatch(r"s(.)(.*?)\1(.*?)\1g?", operands[0]) if len(operands) == 1 else None
-    if found and found[2] in {"^", "$", ".*", "^.*$"} and not re.search(r"[\\&]", found[3]):
-        before, after = (found[3] if found[2] != "$" else ""), (found[3] if found[2] == "$" else "")
-        kept = [line if len(found[2]) == 1 else "" for line in text.removesuffix("\n").split("\n")]
-        return "".join(f"{before}{line}{after}\n" for line in kept)
-    if not found or re.search(r"[\\.*\[\]^$&]", found[2] + found[3]):
-        return None
-    return text.replace(found[2], found[3])
