@@ -32,13 +32,22 @@ async def end_orphans(client: Client, world: World) -> list[str]:
     """End every journalled command that its session no longer waits for; the sessions they belonged to."""
     ended = []
     for session in await asyncio.to_thread(world.journal.sessions):
-        running = await asyncio.to_thread(_running, world, session)
-        orphans = await _orphans(client, world, session, running) if running else []
-        if orphans:
-            await asyncio.gather(*(end_command(record.folder) for record in orphans))
-            log.warning("ended %d command(s) of session %s that nobody waits for", len(orphans), session)
-            ended.append(session)
+        try:
+            if await _end_orphans_of(client, world, session):
+                ended.append(session)
+        except Exception:
+            # One that cannot be looked at, such as a session that a newer perdure wrote, leaves the others as they are.
+            log.exception("the commands of session %s were not all looked at", session)
     return ended
+
+
+async def _end_orphans_of(client: Client, world: World, session: str) -> bool:
+    running = await asyncio.to_thread(_running, world, session)
+    orphans = await _orphans(client, world, session, running) if running else []
+    await asyncio.gather(*(end_command(record.folder) for record in orphans))
+    if orphans:
+        log.warning("ended %d command(s) of session %s that nobody waits for", len(orphans), session)
+    return bool(orphans)
 
 
 async def forget_closed(client: Client, world: World, kept: timedelta = KEPT) -> list[str]:

@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
+from temporalio import workflow
 from temporalio.client import Client
+from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
-from activities.processes.attach import is_running, start
+from activities.processes.attach import end_command, is_running, start
 from activities.processes.command import CommandSpec
 from activities.stores.environments import keep_environment, kept_environment
 from activities.stores.home import Home
@@ -95,6 +97,32 @@ async def test_a_session_that_only_another_server_knows_goes_on(client: Client, 
     assert is_running(call.folder)
     call.write_intent({"tool": "Bash", "engine": "mine"})
     assert await end_orphans(client, world) == ["elsewhere"]
+
+
+@workflow.defn(name="SessionWorkflow")
+class OddSession:
+    """A session that tells of itself in a way which nobody here can read."""
+
+    @workflow.run
+    async def run(self) -> None:
+        await workflow.wait_condition(lambda: False)
+
+    @workflow.query
+    def snapshot(self) -> str:
+        return "nothing that can be read"
+
+
+@pytest.mark.journey
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_session_that_cannot_be_read_keeps_no_other_from_being_looked_at(client: Client, world: World) -> None:
+    await client.start_workflow("SessionWorkflow", id=session_workflow("a-odd"), task_queue="odd")
+    await closed(client, "b-over")
+    odd, _over = await running(world, "a-odd"), await running(world, "b-over")
+    runner = UnsandboxedWorkflowRunner()
+    async with Worker(client, task_queue="odd", workflows=[OddSession], workflow_runner=runner):
+        assert await end_orphans(client, world) == ["b-over"]
+    assert is_running(odd.folder)
+    await end_command(odd.folder)
 
 
 @pytest.mark.journey
