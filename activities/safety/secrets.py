@@ -6,6 +6,8 @@ from typing import TypeVar
 
 from pydantic import JsonValue
 
+from activities.processes.command import CommandEnd
+from activities.processes.output import read_output, read_tail
 from activities.stores.masking import MARK, Masker
 from activities.stores.regular_files import Version, shown
 from activities.stores.text_files import decode, unified
@@ -20,6 +22,9 @@ Given = TypeVar("Given", bound=ToolInput)
 
 _MAY_GO_ON = re.compile(r"\S*[^A-Za-z.,;!?()\[\]<>|/#%\s-]\S*\Z")
 """The last word of output that stops inside a line, when it may be the first half of a secret."""
+
+_WORD = 4_096
+"""Bytes of the longest such word."""
 
 _SUMMED_UP = 64 * 1024
 """Characters of a text that a summary may quote; of what follows it can only count the lines."""
@@ -81,6 +86,26 @@ def _masked_head(masker: Masker, text: str) -> str:
     size = len(text.encode(errors="replace")) - len(head.encode(errors="replace"))
     dots, breaks = "." * (size - lines), "\n" * lines
     return f"{head}{dots}{breaks}" if text.endswith("\n") else f"{head}{breaks}{dots}"
+
+
+def shown_output(masker: Masker, folder: Path, begin: int, end: int) -> bytes:
+    """What a command printed from one byte to another, masked: no half of a secret stands at either edge."""
+    lead = max(0, begin - _LONGEST_SECRET)
+    data = read_output(folder, lead, end - lead + _LONGEST_SECRET)
+    return masker.window(data, begin - lead, end - lead)
+
+
+def shown_tail(masker: Masker, folder: Path, limit: int, end: CommandEnd | None) -> bytes:
+    """The last bytes that a command printed, masked in the same way."""
+    data = read_tail(folder, limit + _LONGEST_SECRET, end)
+    return masker.window(data, max(0, len(data) - limit), len(data))
+
+
+def may_go_on(folder: Path, size: int) -> int:
+    """How many bytes at the end of so many that a running command has printed may be the first half of a secret."""
+    last = read_output(folder, max(0, size - _WORD), min(size, _WORD)).decode("utf-8", "surrogateescape")
+    found = _MAY_GO_ON.search(last)
+    return len(found[0].encode("utf-8", "surrogateescape")) if found else 0
 
 
 def progress_text(masker: Masker, newest: bytes, *, is_cut: bool) -> str:

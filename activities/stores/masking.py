@@ -45,7 +45,7 @@ class Masker:
 
     def mask(self, text: str) -> Masked:
         """The text with a mark in place of each secret. Masking it again changes nothing."""
-        return self._replaced(text, _apart(text, [*self._known_spans(text), *spans(text), *_named(text)]))
+        return self._replaced(text, self._found(text))
 
     def mask_known(self, text: str) -> str:
         """The text without the exact values that are known: quick, for what is never shown to a model."""
@@ -61,6 +61,18 @@ class Masker:
         text = data.decode("utf-8", "surrogateescape")
         masked = self.mask(text)
         return masked.text.encode("utf-8", "surrogateescape") if masked.found else data
+
+    def window(self, data: bytes, start: int, end: int) -> bytes:
+        """The bytes from one place to another, masked: of a secret across an edge the mark stands there, not a half."""
+        text = data.decode("utf-8", "surrogateescape")
+        first = len(data[:start].decode("utf-8", "surrogateescape"))
+        last = first + len(data[start:end].decode("utf-8", "surrogateescape"))
+        within = [span for span in self._found(text) if span.start < last and first < span.end]
+        if not within:
+            return data[start:end]
+        first, last = min(first, within[0].start), max(last, within[-1].end)
+        moved = [Span(span.start - first, span.end - first, span.kind) for span in within]
+        return self._replaced(text[first:last], moved).text.encode("utf-8", "surrogateescape")
 
     def json(self, value: JsonValue) -> JsonValue:
         """A JSON value with its texts masked, a name before its text counted as what it is called."""
@@ -97,6 +109,9 @@ class Masker:
         before = f"{name}="
         masked = self.text(f"{before}{value}")
         return masked[len(before) :] if masked.startswith(before) else self.text(value)
+
+    def _found(self, text: str) -> list[Span]:
+        return _apart(text, [*self._known_spans(text), *spans(text), *_named(text)])
 
     def _known_spans(self, text: str) -> Iterator[Span]:
         for value, kind in self._known:

@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from activities.processes import claim
 from activities.processes.attach import ended, start
 from activities.processes.command import CommandSpec
-from activities.processes.output import read_output, stored_bytes
+from activities.processes.output import stored_bytes
 from activities.safety.bash.syntax import parse
 from activities.safety.command_texts import readable
 from activities.safety.sandbox.hold import ground_of, hold
-from activities.safety.secrets import progress_text
+from activities.safety.secrets import progress_text, shown_output
 from activities.tasks.record import TaskRecord, task_id, write_record
 from activities.tool import Call
 from workflows.contracts.directives import StartTask
@@ -78,8 +78,9 @@ async def go_on(call: Call, spec: CommandSpec, begun: Begun, seconds: float, tie
 def _printed(call: Call) -> str:
     folder = call.record.folder
     size = stored_bytes(folder)
-    newest = read_output(folder, max(0, size - SHOWN), SHOWN)
-    shown = readable(progress_text(call.world.masker(call.session), newest, is_cut=size > SHOWN).encode())
+    masker = call.world.masker(call.session)
+    newest = shown_output(masker, folder, max(0, size - SHOWN), size)
+    shown = readable(progress_text(masker, newest, is_cut=size > SHOWN).encode())
     return f"[the newest of {size:,} bytes]\n{shown}" if size > SHOWN else shown
 
 

@@ -11,6 +11,7 @@ from activities.processes.output import read_output
 from activities.safety.command_texts import outcome_of, readable
 from activities.safety.environment import command_environment
 from activities.safety.sandbox.hold import ground_of, reheld
+from activities.safety.secrets import shown_output
 from activities.stores.contexts import read_context
 from activities.tasks.record import TaskRecord, read_record
 from activities.tool import Call
@@ -31,15 +32,18 @@ SHOWN_START, SHOWN_END = 500, 2_500
 async def told_lines(world: World, request: WatchRequest, until: int) -> Watched:
     """The lines up to that byte of the output, the first of them when there are many."""
     folder = world.journal.call(request.session, request.task.key).folder
-    data = read_output(folder, request.offset, until - request.offset)
-    first = b"".join(data[:MOST_BYTES].splitlines(keepends=True)[:MOST_LINES])
-    left_out = len(data) - len(first)
+    data = read_output(folder, request.offset, min(until - request.offset, MOST_BYTES))
+    first = b"".join(data.splitlines(keepends=True)[:MOST_LINES])
+    left_out = until - request.offset - len(first)
+    shown = await asyncio.to_thread(
+        shown_output, world.masker(request.session), folder, request.offset, request.offset + len(first)
+    )
     more = (
         f"\n[{left_out:,} more bytes: TaskOutput shows them from offset {request.offset + len(first)}]"
         if left_out
         else ""
     )
-    text = f"[Background task {request.task.id} ({request.task.title}) printed:]\n{readable(first)}{more}"
+    text = f"[Background task {request.task.id} ({request.task.title}) printed:]\n{readable(shown)}{more}"
     notice = await _kept(world, request, "task_lines", text, {"until": until})
     return Watched(notice=notice, offset=until)
 

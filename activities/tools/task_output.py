@@ -6,8 +6,9 @@ from contextlib import suppress
 from pydantic import Field, JsonValue
 
 from activities.processes.attach import ended, is_running, watch
-from activities.processes.output import read_output, stored_bytes
+from activities.processes.output import stored_bytes
 from activities.safety.command_texts import readable
+from activities.safety.secrets import may_go_on, shown_output
 from activities.tasks.record import found_task
 from activities.tasks.words import how
 from activities.tool import Call, Tool, ToolInput
@@ -49,18 +50,22 @@ class TaskOutput(Tool[Input]):
                 await asyncio.wait_for(watch(record.folder), given.timeout / 1000)
         end, size = ended(record.folder), stored_bytes(record.folder)
         begin = max(0, size - SHOWN) if given.offset is None else min(given.offset, size)
-        data = await asyncio.to_thread(read_output, record.folder, begin, SHOWN)
+        upto = min(size, begin + SHOWN)
+        if end is None and upto == size:
+            upto = max(begin, size - await asyncio.to_thread(may_go_on, record.folder, size))
+        masker = call.world.masker(call.session)
+        data = await asyncio.to_thread(shown_output, masker, record.folder, begin, upto)
         state = (
             f"has ended: {how(end)}" if end else "runs" if is_running(record.folder) else "has ended, nobody knows how"
         )
-        left = size - begin - len(data)
-        head = f"[task {task.id} ({task.title}) {state}; bytes {begin} to {begin + len(data)} of {size}"
-        more = f"; {left} more from offset {begin + len(data)}" if left else f"; the next begin at offset {size}"
+        left = size - upto
+        head = f"[task {task.id} ({task.title}) {state}; bytes {begin} to {upto} of {size}"
+        more = f"; {left} more from offset {upto}" if left else f"; the next begin at offset {size}"
         lost = f"; {end.output_bytes - size} bytes after them were not kept" if end and end.output_bytes > size else ""
         facts: dict[str, JsonValue] = {
             "task": task.id,
             "state": "ended" if end else "running",
-            "next": begin + len(data),
+            "next": upto,
             "size": size,
         }
         return ToolOutcome(content=(Text(text=f"{head}{more}{lost}]\n{readable(data)}"),), data=facts)

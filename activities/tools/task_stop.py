@@ -5,8 +5,8 @@ import asyncio
 from pydantic import Field
 
 from activities.processes.attach import end_command, is_running
-from activities.processes.output import read_tail
 from activities.safety.command_texts import readable
+from activities.safety.secrets import shown_tail
 from activities.stores.journal import Journal
 from activities.tasks.record import found_task, read_record
 from activities.tasks.words import how
@@ -42,7 +42,8 @@ class TaskStop(Tool[Input]):
             others = f"These run: {running}." if running else "None runs."
             raise ToolError(f"Task {task.id} has ended already. {others}")
         end = await end_command(record.folder)
-        tail = readable(await asyncio.to_thread(read_tail, record.folder, SHOWN, end))
+        masker = call.world.masker(call.session)
+        tail = readable(await asyncio.to_thread(shown_tail, masker, record.folder, SHOWN, end))
         text = f"Task {task.id} ({task.title}) has ended: {how(end) if end else 'it never began'}.\n{tail}"
         return ToolOutcome(
             content=(Text(text=text.rstrip("\n")),),

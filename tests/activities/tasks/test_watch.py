@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from activities.processes.attach import is_running
+from activities.processes.output import stored_bytes
 from activities.tasks.watch import end_task, watch_task
 from tests.activities.tool_calls.stage import Stage, text, use
 from tests.fakes.waiting import eventually_async
@@ -215,3 +216,74 @@ async def test_a_session_has_only_so_many_tasks(tmp_path: Path) -> None:
     done, body = await Stage(tmp_path).run(use("Bash", command="sleep 60", run_in_background=True), tasks=MOST_TASKS)
     assert (done.status, done.directives) == (CallStatus.ERROR, ())
     assert "End one with TaskStop" in text(body)
+
+
+TOKEN = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7cF0hL3kM6"
+HALVES = (TOKEN[:20], TOKEN[20:])
+
+
+async def printed(stage: Stage, command: str) -> Task:
+    """A task that has printed and ended."""
+    task = await in_background(stage, command)
+    await watch_task(stage.world, watching(stage, task))
+    return task
+
+
+@pytest.mark.parametrize("offset", [101, 120, 139])
+async def test_no_offset_shows_half_of_a_secret(tmp_path: Path, offset: int) -> None:
+    stage = Stage(tmp_path)
+    (stage.workspace / "log").write_text(f"{'x' * 99} {TOKEN} end\n")
+    task = await printed(stage, "cat log")
+    done, body = await stage.run(use("TaskOutput", task_id=task.id, offset=offset), exchange=2)
+    assert done.status == CallStatus.OK
+    assert "[secret:github:" in text(body)
+    assert text(body).endswith(" end")
+    assert TOKEN[-8:] not in text(body)
+
+
+async def test_a_look_that_ends_within_a_secret_shows_none_of_it(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    (stage.workspace / "log").write_text(f"{'x' * 29_979} {TOKEN} end\n" + "y" * 40_000)
+    task = await printed(stage, "cat log")
+    for offset in (0, 30_000):
+        _done, body = await stage.run(use("TaskOutput", task_id=task.id, offset=offset), exchange=2 + offset)
+        assert not any(half in text(body) for half in HALVES)
+        assert "[secret:github:" in text(body)
+
+
+async def test_a_word_that_a_running_command_has_not_finished_is_shown_with_the_next_look(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    first, second = HALVES
+    (stage.workspace / "first").write_text(f"key {first}")
+    (stage.workspace / "second").write_text(f"{second}\n")
+    task = await in_background(stage, f"cat first; {WAITS}; cat second")
+    folder = stage.world.journal.call(SESSION, task.key).folder
+    await eventually_async(lambda: stored_bytes(folder) == 24)
+    _done, body = await stage.run(use("TaskOutput", task_id=task.id, block=False), exchange=2)
+    assert first not in text(body)
+    assert "20 more from offset 4" in text(body)
+    (stage.workspace / "go").touch()
+    await watch_task(stage.world, watching(stage, task))
+    _done, body = await stage.run(use("TaskOutput", task_id=task.id, offset=4), exchange=3)
+    assert text(body).splitlines()[-1].startswith("[secret:github:")
+
+
+async def test_the_end_that_is_shown_of_a_stopped_task_holds_no_half_of_a_secret(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    (stage.workspace / "log").write_text(f"{'x' * 99} {TOKEN} {'y' * 3_979}\n")
+    task = await in_background(stage, f"cat log; {WAITS}")
+    folder = stage.world.journal.call(SESSION, task.key).folder
+    await eventually_async(lambda: stored_bytes(folder) > 4_000)
+    _done, body = await stage.run(use("TaskStop", task_id=task.id), exchange=2)
+    assert "[secret:github:" in text(body)
+    assert TOKEN[-10:] not in text(body)
+
+
+async def test_lines_that_are_cut_within_a_secret_show_none_of_it(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    (stage.workspace / "log").write_text(f"{'x' * 3_979} {TOKEN} end\n")
+    task = await begun(stage, "Monitor", command=f"cat log; {WAITS}", description="the log")
+    notice = await told(stage, await watch_task(stage.world, watching(stage, task)))
+    (stage.workspace / "go").touch()
+    assert "[secret:github:" in notice.text
+    assert HALVES[0][:12] not in notice.text
