@@ -3,8 +3,9 @@
 import functools
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
-from activities.safety.bash.names import INTERPRETERS, SHELLS, named
+from activities.safety.bash.names import CONTAINERS, INTERPRETERS, SHELLS, named
 from activities.safety.bash.paths import is_own, is_own_key
 from activities.safety.bash.view import Act, View, is_unknown
 from activities.safety.bash.writing import CHANGES, programs_of, written
@@ -26,6 +27,12 @@ _TEXTS = named("echo printf grep egrep fgrep rg true false : for case test [ [[ 
 _KEEPERS = named("systemctl service launchctl pm2 supervisorctl")
 _ENDERS = _KEEPERS | named("kill gdb lldb pkill killall skill fuser xkill")
 _STOPS = named("stop restart kill disable mask reload delete remove unload bootout")
+_VERBS = {
+    "perdure": named("approve deny answer run send close up down cron permissions"),
+    "temporal": named("workflow operator schedule batch activity task-queue"),
+    "tctl": named("workflow wf namespace admin schedule"),
+}
+"""What only a person does, also inside of a container."""
 _HARMLESS_ACTS = named("ls show status doctor audit approvals watch help")
 _ENGINES = re.compile(
     r"perdure\S*|temporal(?:-server|ite)?|.*\bpython\S* .*-m (?:worker|cli)\b.*|.*(?:perdure|temporal).*|worker"
@@ -50,6 +57,11 @@ def _person(act: Act) -> str:
         harmless = set(act.arguments) <= {"--version", "-v", "--help", "-h", "help"}
         if act.arguments and not harmless:
             return f"{act.name} talks to the engine that runs this session"
+    if act.name in CONTAINERS or act.name in {"kubectl", "oc", "docker-compose", "podman-compose"}:
+        start = next((at for at, one in enumerate(act.arguments) if one in {"exec", "run"}), len(act.arguments))
+        for one, after in pairwise(act.arguments[start + 1 :]):
+            if after in _VERBS.get(one.rsplit("/", 1)[-1], ()):
+                return f"`{one} {after}` in a container may reach this session: only a person may do this"
     modules = [after for one, after in zip(act.arguments, act.arguments[1:], strict=False) if one == "-m"]
     if act.name in {"python", "pypy", "uv", "uvx", "pipx"} and any(
         one.split(".")[0] in {"perdure", "worker"} for one in modules

@@ -261,6 +261,7 @@ _STORES = (
     ("gh", r"auth token|auth status.*-t", "a token"),
     ("glab", r"auth token", "a token"),
     ("git", r"config .*(?:extraheader|token|passw|secret)", "a secret"),
+    ("git", r"config (?:.* )?(?:--list|-l|list|--get-regexp)(?: |$)", "the configuration"),
     ("git", r"credential (?:fill|approve)|credential-\w+ get", "a password"),
     ("aws", r"configure (?:get|export)|sts get-session|secretsmanager get|ssm get-param.*decrypt", "a key"),
     ("gcloud", r"auth print-|secrets versions access", "a token"),
