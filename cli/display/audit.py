@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from pydantic import JsonValue
 
-from cli.display.cells import counted, decided_by, one_line
+from cli.display.cells import counted, crash_told, decided_by, one_line
 from cli.display.theme import Theme
 from workflows.contracts.audit import (
     CallStep,
@@ -18,12 +18,6 @@ from workflows.contracts.audit import (
 
 SHORT = 12
 """Digits of a digest that are shown."""
-_CRASHES = {
-    "found": "a crash hit it: its outcome was found again",
-    "attached": "a crash hit it: the command ran on and was found again",
-    "repeated": "a crash hit it: it was repeated, which is harmless",
-    "unknown": "a crash hit it: whether it happened is not known",
-}
 _HOOK_CRASHES = {
     "found": "a worker died, and its answer was found again",
     "attached": "a worker died while it ran, and it was joined",
@@ -113,7 +107,7 @@ def _call_rows(step: CallStep, theme: Theme) -> Iterator[str]:
         f"result {step.result[:SHORT]} of {step.size:,} bytes",
     )
     if step.crash:
-        yield theme.paint("warning", f"{_INDENT}{_CRASHES.get(step.crash, step.crash)}")
+        yield theme.paint("warning", f"{_INDENT}{crash_told(step.crash)}")
     if step.cost:
         yield theme.paint("dim", f"{_INDENT}models beside the conversation: {_dollars(step.cost)}")
     if step.updated_input:

@@ -165,3 +165,17 @@ def decided_by(by: str, rule: str) -> str:
 def counted(count: int, one: str, several: str = "") -> str:
     """A number and what it counts."""
     return f"{count:,} {one if count == 1 else several or one + 's'}"
+
+
+_CRASHES = {
+    "found": "a crash hit it: its outcome was found again",
+    "attached": "a crash hit it: the command ran on and was found again",
+    "repeated": "a crash hit it: it was repeated, which is harmless",
+    "unknown": "a crash hit it: whether it happened is not known",
+    "ended": "it was ended from outside",
+}
+
+
+def crash_told(crash: str) -> str:
+    """What a crash or an interrupt did to a call, in words."""
+    return _CRASHES.get(crash, crash)

@@ -1,6 +1,6 @@
 """How a tool call and its result look."""
 
-from cli.display.cells import fit, one_line, safe_output, wrap
+from cli.display.cells import crash_told, fit, one_line, safe_output, wrap
 from cli.display.diff import is_diff, painted
 from cli.display.theme import Theme
 from cli.watch import ToolRun
@@ -9,12 +9,6 @@ RESULT_ROWS = 4
 DIFF_ROWS = 12
 SUMMARY_ROWS = 3
 _TONES = {"ok": "ok", "error": "error", "denied": "warning", "cancelled": "warning", "unknown": "error"}
-_CRASHES = {
-    "found": "a crash came between; its outcome was found",
-    "attached": "a crash came between; the running command was found again",
-    "repeated": "repeated after a crash",
-    "unknown": "a crash came between; whether it took effect is not known",
-}
 
 
 def closed_rows(run: ToolRun, width: int, theme: Theme) -> list[str]:
@@ -22,7 +16,7 @@ def closed_rows(run: ToolRun, width: int, theme: Theme) -> list[str]:
     status = run.status or "its end was not told"
     facts = [] if status == "ok" else [status]
     facts += [seconds(run.seconds)] if run.seconds >= 0.1 else []
-    facts += [_CRASHES.get(run.crash, run.crash)] if run.crash else []
+    facts += [crash_told(run.crash)] if run.crash else []
     summary = one_line(run.summary)
     title = f"* {one_line(run.tool) or 'a call'} {summary}".rstrip()
     rows = wrap(f"{title} - {', '.join(facts)}" if facts else title, width)
