@@ -50,21 +50,17 @@ class Edit(ChangesFile[Input]):
         return given.file_path
 
     def plan(self, call: Call, path: Path, given: Input) -> Change | ToolOutcome:
-        return _plan(call, path, given)
-
-
-def _plan(call: Call, path: Path, given: Input) -> Change | ToolOutcome:
-    before = read_version(path)
-    given = put_back(call, path, before, given)
-    wanted = Wanted(given.old_string, given.new_string, given.replace_all)
-    check_differs(wanted)
-    if before is not None:
-        check_seen(call, path, before)
-        return _replaced(path, before, wanted) if wanted.old else _into_empty(path, before, given)
-    if wanted.old:
-        missing = unusable(path, FileNotFoundError())
-        raise ToolError(f"{missing} To create it, give an empty old_string, or use Write.")
-    return _filled(path, None, encode(given.new_string, UTF8), unified(given.new_string))
+        before = read_version(path)
+        given = put_back(call, path, before, given)
+        wanted = Wanted(given.old_string, given.new_string, given.replace_all)
+        check_differs(wanted)
+        if before is not None:
+            check_seen(call, path, before)
+            return _replaced(path, before, wanted) if wanted.old else _into_empty(path, before, given)
+        if wanted.old:
+            missing = unusable(path, FileNotFoundError())
+            raise ToolError(f"{missing} To create it, give an empty old_string, or use Write.")
+        return _filled(path, None, encode(given.new_string, UTF8), unified(given.new_string))
 
 
 def _replaced(path: Path, before: Version, wanted: Wanted) -> Change | ToolOutcome:

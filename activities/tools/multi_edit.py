@@ -55,27 +55,23 @@ class MultiEdit(ChangesFile[Input]):
         return given.file_path
 
     def plan(self, call: Call, path: Path, given: Input) -> Change | ToolOutcome:
-        return _plan(call, path, given)
-
-
-def _plan(call: Call, path: Path, given: Input) -> Change | ToolOutcome:
-    before = read_version(path)
-    given = put_back(call, path, before, given)
-    wanted = [_named(number, one, len(given.edits)) for number, one in enumerate(given.edits, 1)]
-    for one in wanted:
-        check_differs(one)
-    if before is not None:
-        check_seen(call, path, before)
-    elif wanted[0].old:
-        missing = unusable(path, FileNotFoundError())
-        raise ToolError(f"{missing} To create it, give a first edit with an empty old_string, or use Write.")
-    old, coding = decode(before.data) if before else ("", UTF8)
-    raw, made = _all(path, old, wanted)
-    told = _told(path, made)
-    if raw == old and before is not None:
-        return ToolOutcome(content=(Text(text=told),), data={"already_applied": True})
-    facts: dict[str, JsonValue] = {"diff": _diff(made), "edits": len(made)}
-    return Change(path, before, encode(raw, coding), f"{told}{link_note(before)}", facts)
+        before = read_version(path)
+        given = put_back(call, path, before, given)
+        wanted = [_named(number, one, len(given.edits)) for number, one in enumerate(given.edits, 1)]
+        for one in wanted:
+            check_differs(one)
+        if before is not None:
+            check_seen(call, path, before)
+        elif wanted[0].old:
+            missing = unusable(path, FileNotFoundError())
+            raise ToolError(f"{missing} To create it, give a first edit with an empty old_string, or use Write.")
+        old, coding = decode(before.data) if before else ("", UTF8)
+        raw, made = _all(path, old, wanted)
+        told = _told(path, made)
+        if raw == old and before is not None:
+            return ToolOutcome(content=(Text(text=told),), data={"already_applied": True})
+        facts: dict[str, JsonValue] = {"diff": _diff(made), "edits": len(made)}
+        return Change(path, before, encode(raw, coding), f"{told}{link_note(before)}", facts)
 
 
 def _named(number: int, one: One, count: int) -> Wanted:

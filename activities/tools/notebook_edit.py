@@ -51,22 +51,18 @@ class NotebookEdit(ChangesFile[Input]):
         return given.notebook_path
 
     def plan(self, call: Call, path: Path, given: Input) -> Change:
-        return _plan(call, path, given)
-
-
-def _plan(call: Call, path: Path, given: Input) -> Change:
-    _check(path, given)
-    before = read_version(path)
-    if before is None:
-        raise ToolError(f"{unusable(path, FileNotFoundError())} To create a notebook, use Write.")
-    check_seen(call, path, before)
-    if len(before.data) > NOTEBOOK_BYTES:
-        raise ToolError(f"{shown(path)} has more than {NOTEBOOK_BYTES:,} bytes. Change it with a program.")
-    given = put_back(call, path, before, given)
-    text, coding = decode(before.data)
-    wanted = CellEdit(given.edit_mode, given.cell_id, given.new_source, given.cell_type, call.key[:8])
-    made = edited(text, wanted)
-    return Change(path, before, encode(made.text, coding), _told(path, given, made, before), _facts(made))
+        _check(path, given)
+        before = read_version(path)
+        if before is None:
+            raise ToolError(f"{unusable(path, FileNotFoundError())} To create a notebook, use Write.")
+        check_seen(call, path, before)
+        if len(before.data) > NOTEBOOK_BYTES:
+            raise ToolError(f"{shown(path)} has more than {NOTEBOOK_BYTES:,} bytes. Change it with a program.")
+        given = put_back(call, path, before, given)
+        text, coding = decode(before.data)
+        wanted = CellEdit(given.edit_mode, given.cell_id, given.new_source, given.cell_type, call.key[:8])
+        made = edited(text, wanted)
+        return Change(path, before, encode(made.text, coding), _told(path, given, made, before), _facts(made))
 
 
 def _check(path: Path, given: Input) -> None:

@@ -39,26 +39,22 @@ class Write(ChangesFile[Input]):
         return given.file_path
 
     def plan(self, call: Call, path: Path, given: Input) -> Change:
-        return _plan(call, path, given)
-
-
-def _plan(call: Call, path: Path, given: Input) -> Change:
-    before = read_version(path)
-    if before is None:
-        text = f"Created {shown(path)} ({_count(given.content)})."
-        facts: dict[str, JsonValue] = {"diff": short_diff("", given.content), "lines": _lines(given.content)}
-        return Change(path, None, encode(given.content, UTF8), text, facts)
-    check_seen(call, path, before)
-    given = put_back(call, path, before, given)
-    data, old, note = _as_before(before, given.content)
-    note += link_note(before)
-    text = f"Updated {shown(path)} ({_lines(old)} → {_lines(given.content)} lines, {len(data):,} bytes).{note}"
-    facts = {
-        "diff": short_diff(unified(old), unified(given.content)),
-        "lines": _lines(given.content),
-        "lines_before": _lines(old),
-    }
-    return Change(path, before, data, text, facts)
+        before = read_version(path)
+        if before is None:
+            text = f"Created {shown(path)} ({_count(given.content)})."
+            facts: dict[str, JsonValue] = {"diff": short_diff("", given.content), "lines": _lines(given.content)}
+            return Change(path, None, encode(given.content, UTF8), text, facts)
+        check_seen(call, path, before)
+        given = put_back(call, path, before, given)
+        data, old, note = _as_before(before, given.content)
+        note += link_note(before)
+        text = f"Updated {shown(path)} ({_lines(old)} → {_lines(given.content)} lines, {len(data):,} bytes).{note}"
+        facts = {
+            "diff": short_diff(unified(old), unified(given.content)),
+            "lines": _lines(given.content),
+            "lines_before": _lines(old),
+        }
+        return Change(path, before, data, text, facts)
 
 
 def _as_before(before: Version, content: str) -> tuple[bytes, str, str]:
