@@ -8,7 +8,10 @@ PORTS = (80, 443)
 """Ports of a host that is named without one."""
 
 _NAME = re.compile(r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*\.?", re.ASCII)
-_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+_NAT64 = tuple(map(ipaddress.ip_network, ("64:ff9b::/96", "::/96", "::ffff:0:0:0/96")))
+"""An address of the older protocol stands at the end of these."""
+_NOT_PUBLIC = tuple(map(ipaddress.ip_network, ("64:ff9b:1::/48", "fec0::/10", "192.0.0.0/24")))
+"""Beside those that Python knows: translators of one site, its old local addresses, what belongs to a protocol."""
 _NUMERIC = re.compile(r"(0x[0-9a-f]*|[0-9]+)", re.ASCII)
 
 
@@ -39,13 +42,14 @@ def address_refusal(address: str, *, is_named: bool, is_loopback_allowed: bool) 
     if isinstance(found, ipaddress.IPv6Address):
         if found.teredo is not None:
             return "leads through a tunnel"
-        behind = ipaddress.IPv4Address(int(found) & 0xFFFFFFFF) if found in _NAT64 else None
+        is_behind = int(found) > 1 and any(found in network for network in _NAT64)
+        behind = ipaddress.IPv4Address(int(found) & 0xFFFFFFFF) if is_behind else None
         found = found.ipv4_mapped or found.sixtofour or behind or found
     if found.is_loopback or found.is_unspecified:
         return "" if is_loopback_allowed else "leads to this machine itself"
     if found.is_link_local or found.is_multicast:
         return "leads to a link-local address"
-    if not found.is_global:
+    if not found.is_global or any(found in network for network in _NOT_PUBLIC):
         return "" if is_named else "leads to a private network"
     return ""
 

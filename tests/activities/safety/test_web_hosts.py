@@ -57,6 +57,7 @@ def test_what_is_no_url_of_a_page_is_told(url: str, why: str) -> None:
         "[::ffff:127.0.0.1]", "[64:ff9b::7f00:1]", "[64:ff9b::a00:1]", "[2002:7f00:1::]", "10.0.0.1", "172.16.5.5",
         "192.168.1.1", "100.64.0.1", "169.254.169.254", "[fd00:ec2::254]", "[fe80::1]", "224.0.0.1",
         "255.255.255.255", "198.18.0.1", "[2001:0:1:2:3:4:5:6]",
+        "[::127.0.0.1]", "[::ffff:0:7f00:1]", "[64:ff9b:1::1]", "[fec0::1]",
     ],
 )  # fmt: skip
 async def test_an_address_that_is_not_of_the_public_web_is_refused(host: str) -> None:

@@ -61,7 +61,10 @@ def test_link_local_addresses_are_never_reached() -> None:
 
 
 def test_an_address_behind_a_tunnel_is_not_reached() -> None:
-    assert "private" in address_refusal("64:ff9b::a00:1", is_named=False, is_loopback_allowed=False)
+    for address in ("64:ff9b::a00:1", "::a00:1", "::ffff:0:a00:1", "64:ff9b:1::808:808", "fec0::1", "192.0.0.8"):
+        assert "private" in address_refusal(address, is_named=False, is_loopback_allowed=False)
+    for address in ("::", "::1", "::7f00:1", "::ffff:0:7f00:1", "64:ff9b::7f00:1"):
+        assert "itself" in address_refusal(address, is_named=True, is_loopback_allowed=False)
     assert "tunnel" in address_refusal("2001:0:1::1", is_named=True, is_loopback_allowed=True)
 
 
