@@ -9,7 +9,8 @@ from activities.stores.index import note_head
 from activities.world import World
 from workflows.contracts.errors import StoreError
 from workflows.contracts.events import Happened, Notice, SessionClosed, TurnEnded
-from workflows.contracts.session import SetMode, Settled, SettleRequest, TurnEnd
+from workflows.contracts.session import SetMode, TurnEnd
+from workflows.contracts.session_steps import Settled, SettleRequest
 from workflows.contracts.transcript import Body, NoticeBody, OutcomeBody
 from workflows.core.budgets import within_budget
 from workflows.core.pending import bodies, uncounted

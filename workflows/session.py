@@ -17,14 +17,13 @@ from workflows.contracts.session import (
     SessionInput,
     SessionResult,
     SetMode,
-    SettleRequest,
     Snapshot,
     Submit,
     Taken,
     TurnEnd,
     UnreadableStart,
 )
-from workflows.contracts.session_steps import ArchiveRequest, OpenRequest
+from workflows.contracts.session_steps import ArchiveRequest, OpenRequest, SettleRequest
 from workflows.contracts.tasks import Delivery
 from workflows.core import intake
 from workflows.core.directives import delivered

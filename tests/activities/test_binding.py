@@ -30,7 +30,7 @@ from workflows.contracts.errors import (
     UserError,
 )
 from workflows.contracts.model import Usage
-from workflows.contracts.session import Settled, SettleRequest
+from workflows.contracts.session_steps import Settled, SettleRequest
 from workflows.contracts.tools import CallStatus, ToolDone, ToolRequest
 
 QUICK = ActivitySpec("quick", SettleRequest, Settled, timeout=timedelta(minutes=1))

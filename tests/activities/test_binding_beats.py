@@ -12,8 +12,7 @@ from activities.stores.claims import Claims
 from activities.world import World
 from tests.fakes.world import make_world
 from workflows.contracts.activity_specs import ActivitySpec
-from workflows.contracts.session import Settled
-from workflows.contracts.session_steps import ArchiveRequest
+from workflows.contracts.session_steps import ArchiveRequest, Settled
 
 SPEC = ActivitySpec("lasting", ArchiveRequest, Settled, timeout=None, heartbeat=timedelta(seconds=5))
 GIVEN = ArchiveRequest(session="s", workflow_id="w", run_id="r", head="", at="")

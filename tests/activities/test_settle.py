@@ -10,7 +10,8 @@ from tests.activities.tool_calls.stage import AT, Stage, text, use
 from workflows.contracts.messages import Role, Text, ToolResult, ToolUse
 from workflows.contracts.model import MOST_CALLS
 from workflows.contracts.permissions import Mode
-from workflows.contracts.session import SetMode, SettleRequest, Totals, TurnEnd
+from workflows.contracts.session import SetMode, Totals, TurnEnd
+from workflows.contracts.session_steps import SettleRequest
 from workflows.contracts.tools import CallStatus
 from workflows.contracts.transcript import Entry, MessageBody, NoticeBody, OutcomeBody
 from workflows.core.view import messages_of

@@ -22,8 +22,8 @@ from worker.person_key import person_key
 from workflows.contracts.ids import SHARED_QUEUE, host_queue
 from workflows.contracts.model import CallRef, ModelReply, ModelRequest, StopReason
 from workflows.contracts.permissions import signed_bytes
-from workflows.contracts.session import Close, Prompt, SessionInput, SessionResult, Settled, SettleRequest
-from workflows.contracts.session_steps import Archived, ArchiveRequest, Opened, OpenRequest
+from workflows.contracts.session import Close, Prompt, SessionInput, SessionResult
+from workflows.contracts.session_steps import Archived, ArchiveRequest, Opened, OpenRequest, Settled, SettleRequest
 from workflows.contracts.settings import Thresholds
 from workflows.contracts.tools import CallStatus, EndRequest, ToolDone, ToolRequest
 from workflows.session import SessionWorkflow

@@ -17,8 +17,8 @@ from tests.fakes.stand_ins import DIGEST, Stand, bare_engine, failing
 from tests.fakes.waiting import eventually_async
 from workflows.contracts.errors import FailureKind
 from workflows.contracts.model import MOST_CALLS, CallRef, ModelRequest
-from workflows.contracts.session import SettleRequest, Submit, TurnEnd
-from workflows.contracts.session_steps import ArchiveRequest
+from workflows.contracts.session import Submit, TurnEnd
+from workflows.contracts.session_steps import ArchiveRequest, SettleRequest
 from workflows.contracts.tools import EndRequest, ToolRequest
 from workflows.session import SessionWorkflow
 

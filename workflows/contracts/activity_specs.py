@@ -7,8 +7,7 @@ from typing import Generic, TypeVar
 from workflows.contracts.contract import Contract
 from workflows.contracts.extensions import HookDone, HookMoment
 from workflows.contracts.model import ModelReply, ModelRequest
-from workflows.contracts.session import Settled, SettleRequest
-from workflows.contracts.session_steps import Archived, ArchiveRequest, Opened, OpenRequest
+from workflows.contracts.session_steps import Archived, ArchiveRequest, Opened, OpenRequest, Settled, SettleRequest
 from workflows.contracts.tasks import Watched, WatchRequest
 from workflows.contracts.tools import EndRequest, ToolDone, ToolRequest
 

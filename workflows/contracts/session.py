@@ -272,44 +272,6 @@ class Snapshot(Contract):
     """Limits that it was started with."""
 
 
-class SettleRequest(Contract):
-    """Write what waits and a notice: at the end of a turn, at an interrupt, at close."""
-
-    session: str
-    head: str
-    at: str
-    context: str = ""
-    waiting: tuple[str, ...] = ()
-    prompts: tuple[str, ...] = ()
-    """Digests of prompts that never got their turn, or whose turn ended before the model was asked."""
-    entry: str = ""
-    unanswered: tuple[int, ...] = ()
-    """Places of calls of `entry` that never ran; each gets a result that says so."""
-    what: str
-    """Kind of the notice: turn_ended | interrupted | closed | mode_changed."""
-    text: str = ""
-    shown: bool = False
-    turn: int = 0
-    end: TurnEnd | None = None
-    totals: Totals = Totals()
-    exchange: int = 0
-    modes: tuple[SetMode, ...] = ()
-    lost: tuple[int, ...] = ()
-    """Places of calls of `entry` that ended and left no outcome; each gets a result that says so."""
-    beyond: int = 0
-    """Calls of `entry` after the first MOST_CALLS; each gets a result that says so."""
-    notices: tuple[str, ...] = ()
-    """Digests of words of tasks that the model was not shown; they stand before the notice."""
-    unkept: int = 0
-    """Further words of tasks that came while too many waited."""
-    left: tuple[str, ...] = ()
-    """Tasks of a closing session whose end nobody saw in time."""
-    unwritten: tuple[str, ...] = ()
-    """Digests of outcomes and prompts that could not be written; the notice names them."""
-    why: str = ""
-    """Why they could not."""
-
-
 class SessionResult(Contract):
     """What a closed session leaves."""
 
@@ -323,9 +285,3 @@ class SessionResult(Contract):
     """Why its last run's history could not be put into the store; the server keeps it for a while."""
     totals: Totals = Totals()
     turns: int = 0
-
-
-class Settled(Contract):
-    """The head after it."""
-
-    head: str

@@ -5,7 +5,8 @@ from typing import assert_never
 from temporalio.exceptions import ActivityError, ApplicationError
 
 from workflows.contracts.activity_specs import SETTLE
-from workflows.contracts.session import SettleRequest, TurnEnd
+from workflows.contracts.session import TurnEnd
+from workflows.contracts.session_steps import SettleRequest
 from workflows.core import turn as turns
 from workflows.core.directives import told
 from workflows.core.turn import (
