@@ -74,6 +74,8 @@ async def _vetted(told: Told, request: ToolRequest) -> ToolDone:
     if tool is None:
         raise AssertionError("a call without a tool has no input")
     call = at.call(told.world, request, is_repeat=at.record.read_intent() is not None)
+    # Before its hooks run: what they look at is what is touched.
+    call = await asyncio.to_thread(seen_once, call, tool, given, at.begun())
     try:
         done = await _decided(told, request, CallHooks(told, request, call, tool), given)
         if done.status != CallStatus.NEEDS_APPROVAL:
@@ -105,7 +107,8 @@ async def _decided(told: Told, request: ToolRequest, hooks: CallHooks, given: To
         opinions.end()
         raise
     at = told.at
-    call = await asyncio.to_thread(seen_once, call, tool, given, begun)
+    if said.updated_input is not None:
+        call = await asyncio.to_thread(seen_once, call, tool, given, begun)
     answer = await answered_as_asked(call, _answer(at, request), request.approval)
     call = replace(call, approval=request.approval, answer=answer)
     hooks = replace(hooks, call=call)
