@@ -19,6 +19,7 @@ from worker.assemble import workflow_runner
 from worker.connection import connect, resolve_address
 from worker.engine import down, ensure_up
 from worker.person_key import person_key
+from workflows.contracts.extensions import HookDone, HookMoment
 from workflows.contracts.ids import SHARED_QUEUE, host_queue
 from workflows.contracts.model import CallRef, ModelReply, ModelRequest, StopReason
 from workflows.contracts.permissions import signed_bytes
@@ -53,6 +54,9 @@ class Stand:
     on_archive: Callable[[ArchiveRequest], Awaitable[None]] = _nothing
     on_tool: Callable[[ToolRequest], Awaitable[None]] = _nothing
     on_end: Callable[[EndRequest], Awaitable[None]] = _nothing
+    hooks: tuple[str, ...] = ()
+    """Events that have hooks."""
+    on_hooks: Callable[[HookMoment], Awaitable[None]] = _nothing
 
     async def start(self, *, once: bool = True, **thresholds: Any) -> WorkflowHandle[SessionWorkflow, SessionResult]:
         """A session whose activities are these."""
@@ -110,7 +114,12 @@ class Stand:
 
         @activity.defn(name="open_session")
         async def opened(_request: OpenRequest) -> Opened:
-            return Opened(context=DIGEST, head=DIGEST)
+            return Opened(context=DIGEST, head=DIGEST, hooks=self.hooks)
+
+        @activity.defn(name="run_hooks")
+        async def hooks(request: HookMoment) -> HookDone:
+            await self.on_hooks(request)
+            return HookDone(head=DIGEST)
 
         @activity.defn(name="run_tool")
         async def run(request: ToolRequest) -> ToolDone:
@@ -122,7 +131,7 @@ class Stand:
             await self.on_end(request)
             return ToolDone(outcome=f"{request.place:064x}", status=CallStatus.CANCELLED)
 
-        return [opened, run, end]
+        return [opened, hooks, run, end]
 
     @asynccontextmanager
     async def shared(self) -> AsyncIterator[None]:

@@ -93,7 +93,7 @@ class Turn(Contract):
     """The model has nothing more to do."""
     end: TurnEnd | None = None
     error: str = ""
-    """Why it ends, in one sentence of at most 300 characters."""
+    """Why it ends, or what went wrong beside, in one sentence of at most 300 characters."""
     hidden: str = ""
     """A hidden message for the next request."""
     discards: tuple[str, ...] = ()

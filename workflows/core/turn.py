@@ -215,17 +215,25 @@ def lost(turn: Turn) -> tuple[int, ...]:
 
 
 def why_ended(turn: Turn, end: TurnEnd, thresholds: Thresholds, totals: Totals) -> str:
-    """Why the turn ends so, in one sentence; empty when that says nothing more."""
+    """Why the turn ends so, and what went wrong beside; empty when that says nothing more."""
+    why = ""
     match end:
         case TurnEnd.EXCHANGES:
-            return f"the turn reached its limit of {thresholds.exchanges_per_turn} exchanges (--max-turns)"
+            why = f"the turn reached its limit of {thresholds.exchanges_per_turn} exchanges (--max-turns)"
         case TurnEnd.BUDGET:
             spent, budget = totals.cost / 1_000_000, thresholds.budget / 1_000_000
-            return f"the session has cost ${spent:.2f} of a budget of ${budget:.2f} (--max-budget-usd)"
+            why = f"the session has cost ${spent:.2f} of a budget of ${budget:.2f} (--max-budget-usd)"
         case TurnEnd.DENIED:
-            return "a call was denied and none has worked since; allow it by a rule, a mode or an approval"
+            why = "a call was denied and none has worked since; allow it by a rule, a mode or an approval"
         case _:
-            return turn.error
+            pass
+    return "; ".join(filter(None, (why, turn.error)))
+
+
+def warned(state: SessionState, words: str) -> SessionState:
+    """Something went wrong that ends no turn: it is told with the end, where no other error is."""
+    turn = _of(state)
+    return state if turn.error else state.model_copy(update={"turn": turn.model_copy(update={"error": words[:300]})})
 
 
 def failed(state: SessionState, end: TurnEnd, error: str) -> SessionState:

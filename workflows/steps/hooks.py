@@ -96,6 +96,8 @@ async def _asked(
         return result
     why = f"the hooks of {event} could not be run: {failure_of(result)[1]}"[:300]
     guards = event in {HookEvent.USER_PROMPT_SUBMIT, HookEvent.POST_TOOL_BATCH}
+    if running.state.turn and not guards and not running.is_stopped():
+        running.state = turns.warned(running.state, why)
     return HookDone(head=running.state.head, stopped=why if guards else "")
 
 

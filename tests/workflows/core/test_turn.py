@@ -196,6 +196,14 @@ def test_an_ending_that_nobody_made_says_why(end: TurnEnd, words: str) -> None:
     assert turns.ended(in_turn(), end, "h2", why).last_error == why
 
 
+def test_what_went_wrong_beside_is_told_with_the_end_and_hides_no_error() -> None:
+    warned = turns.warned(in_turn(), "hooks could not be run")
+    assert turns.why_ended(turn_of(warned), TurnEnd.DONE, LIMITS, Totals()) == "hooks could not be run"
+    assert "; hooks could not" in turns.why_ended(turn_of(warned), TurnEnd.DENIED, LIMITS, Totals())
+    failed = turns.failed(in_turn(), TurnEnd.FAILED, "why")
+    assert turns.warned(failed, "hooks could not be run") == failed
+
+
 def test_a_call_that_ended_without_an_outcome_is_lost_not_unanswered() -> None:
     state = turns.ran(in_turn(call(), call()), 0, ToolDone(status=CallStatus.UNKNOWN))
     assert (turns.lost(turn_of(state)), turns.unanswered(turn_of(state))) == ((0,), (1,))
