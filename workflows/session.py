@@ -179,7 +179,7 @@ class SessionWorkflow:
             await end_turn(running, TurnEnd.INTERRUPTED)
         left = await end_tasks(running) if running.state.tasks else ()
         reason = running.state.close_reason or ("cancelled" if running.is_cancelled else "done")
-        await session_ends(running, reason)
+        why = await session_ends(running, reason)
         request = SettleRequest(
             session=self._given.session,
             head=running.state.head,
@@ -193,6 +193,7 @@ class SessionWorkflow:
             notices=running.state.notices,
             unkept=running.state.unkept,
             left=left,
+            why=why,
         )
         running.state = running.state.model_copy(
             update={"head": await write(request), "queue": (), "notices": (), "unkept": 0}

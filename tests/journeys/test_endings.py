@@ -94,6 +94,14 @@ async def test_a_stop_hook_that_cannot_be_run_is_told_with_the_end_of_the_turn(s
     assert (result.end, stand.settled[0].text) == (TurnEnd.DONE, "the hooks of Stop could not be run: planted bug")
 
 
+async def test_a_hook_of_the_end_that_cannot_be_run_is_told_with_the_end_of_the_session(stand: Stand) -> None:
+    stand.hooks, stand.on_hooks = ("SessionEnd",), failing(FailureKind.BUG, 1, for_good=True)
+    async with stand.on_host():
+        await asyncio.wait_for((await stand.start()).result(), 30)
+    assert stand.settled[-1].what == "closed"
+    assert stand.settled[-1].why == "the hooks of SessionEnd could not be run: planted bug"
+
+
 async def test_a_disk_that_is_full_at_the_end_is_waited_for(stand: Stand) -> None:
     stand.on_archive = failing(FailureKind.DISK_FULL, 6)
     async with stand.on_host():

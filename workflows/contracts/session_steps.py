@@ -68,7 +68,7 @@ class SettleRequest(Contract):
     unwritten: tuple[str, ...] = ()
     """Digests of outcomes and prompts that could not be written; the notice names them."""
     why: str = ""
-    """Why they could not."""
+    """Why they could not, or what else went wrong at the end."""
 
 
 class Settled(Contract):

@@ -57,14 +57,20 @@ async def keeps_going(running: Running, end: TurnEnd) -> bool:
     return False
 
 
-async def session_ends(running: Running, reason: str) -> None:
-    """Hooks of the end; they hold nothing up."""
+async def session_ends(running: Running, reason: str) -> str:
+    """Hooks of the end, which hold nothing up; why they could not be run, empty when they were."""
     if not _has(running, HookEvent.SESSION_END):
-        return
+        return ""
     request = _moment(running, HookEvent.SESSION_END, "other", facts={"reason": "other", "why": reason[:300]})
     done = await running.outlast(start(RUN_HOOKS, request, host=running.given.host))
-    if not isinstance(done, BaseException):
-        running.state = running.state.model_copy(update={"head": done.head})
+    if isinstance(done, BaseException):
+        return _not_run(HookEvent.SESSION_END, done)
+    running.state = running.state.model_copy(update={"head": done.head})
+    return ""
+
+
+def _not_run(event: HookEvent, error: BaseException) -> str:
+    return f"the hooks of {event} could not be run: {failure_of(error)[1] or 'they were not ended in time'}"[:300]
 
 
 def _has(running: Running, event: HookEvent) -> bool:
@@ -94,7 +100,7 @@ async def _asked(
         totals = totals.model_copy(update={"cost": totals.cost + result.cost})
         running.state = running.state.model_copy(update={"head": result.head, "totals": totals})
         return result
-    why = f"the hooks of {event} could not be run: {failure_of(result)[1]}"[:300]
+    why = _not_run(event, result)
     guards = event in {HookEvent.USER_PROMPT_SUBMIT, HookEvent.POST_TOOL_BATCH}
     if running.state.turn and not guards and not running.is_stopped():
         running.state = turns.warned(running.state, why)
