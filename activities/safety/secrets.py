@@ -20,7 +20,7 @@ from workflows.contracts.tools import Effect, ToolOutcome
 
 Given = TypeVar("Given", bound=ToolInput)
 
-_MAY_GO_ON = re.compile(r"\S*[^A-Za-z.,;!?()\[\]<>|/#%\s-]\S*\Z")
+_MAY_GO_ON = re.compile(r"(?<!\S)(?=\S*+\Z)\S*[^A-Za-z.,;!?()\[\]<>|/#%\s-]\S*+")
 """The last word of output that stops inside a line, when it may be the first half of a secret."""
 
 _WORD = 4_096

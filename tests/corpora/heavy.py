@@ -76,6 +76,10 @@ def _escaped_shells(size: int) -> str:
 
 
 FAMILIES: dict[str, Family] = {
+    "blanks in a script of sed": _over(" ", "sed -n 'p", "x' f"),
+    "slashes in a script of sed": _over("/", "echo x | sed s", "x"),
+    "digits in a program's name": _over("1", "", "_1"),
+    "letters of ps": _over("a", "kill $(ps ", "!)"),
     "endless loops in a program": _over("while(1)", "python -c '", "'"),
     "endless loops and forks in a program": _over("while True: os.fo ", "python -c '", "'"),
     "substitutions as commands": _over("$(a)"),

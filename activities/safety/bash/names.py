@@ -30,11 +30,14 @@ STARTS_SHELL = named("su sudo doas runuser newgrp script chroot unshare nsenter 
 
 _VERSION = re.compile(r"[-.]?\d[\d.]*[a-z]?(?:-dbg|-config|-intel64)?$")
 
+_LONGEST = 60
+"""Characters of a program's name with its version."""
+
 
 @functools.lru_cache(maxsize=4096)
 def family(name: str) -> str:
     """A program's name without its version: `python3.12` is python, `bash5` is bash."""
-    if name in SHELLS or name in INTERPRETERS or not name[-1:].isdigit():
+    if name in SHELLS or name in INTERPRETERS or not name[-1:].isdigit() or len(name) > _LONGEST:
         return name
     bare = _VERSION.sub("", name)
     return bare if bare in SHELLS or bare in INTERPRETERS else name

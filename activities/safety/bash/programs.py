@@ -21,7 +21,7 @@ _SIGNS = ((re.escape(sign), "" if sign == "/" else r"\\") for sign in "/#,%|!:@"
 _PATTERNS = "|".join(rf"{front}{sign}(?:[^{sign}\\\n]|\\.)*{sign}I?" for sign, front in _SIGNS)
 _ADDRESS = rf"(?:\d+|\$|{_PATTERNS}|\d+~\d+|\+\d+)"
 _PRINTS = re.compile(
-    rf"\s*(?:{_ADDRESS}(?:\s*,\s*{_ADDRESS})?\s*!?\s*)?p?\s*(?:;\s*(?:{_ADDRESS}(?:\s*,\s*{_ADDRESS})?\s*!?\s*)?p\s*)*;?\s*"
+    rf"\s*+(?:{_ADDRESS}(?:\s*+,\s*+{_ADDRESS})?\s*+!?\s*+)?p?\s*+(?:;\s*+(?:{_ADDRESS}(?:\s*+,\s*+{_ADDRESS})?\s*+!?\s*+)?p\s*+)*;?\s*+"
 )
 _AWK_ACTS = re.compile(
     r"system|\\\n|\||>|getline|@|ENVIRON|ARGV|ARGC|PROCINFO|SYMTAB|FUNCTAB|/inet|\bclose\b|extension|\bfflush\b"

@@ -112,7 +112,7 @@ def _signals(act: Act) -> str:
 
 _PICKS = named("grep egrep fgrep rg head tail comm join")
 _EVERY = re.compile(r"[.^$*?]*|\(?\.\)?\+?")
-_LISTS = re.compile(r"-[A-Za-z]*[eA][A-Za-z]*|[A-Za-z]*[ax][A-Za-z]*")
+_LISTS = re.compile(r"-(?=[A-Za-z]*[eA])[A-Za-z]+|(?=[A-Za-z]*[ax])[A-Za-z]+")
 
 
 def _lists_all(sources: list[Act]) -> bool:
