@@ -80,7 +80,7 @@ def test_a_question_about_hosts_outlives_worker_and_server_and_a_yes_lets_the_mo
     inbox = cli("approvals").stdout
     assert "Bash: open far.example to this session's commands; `echo ran" in inbox
     assert "because: not on the list of allowed hosts" in inbox
-    assert "    | far.example\n" in inbox
+    assert "    |   far.example\n" in inbox
     assert "1.0.hosts  Bash  open far.example" in cli("show", session).stdout
     assert next(one for one in cli.json("ls", "--json") if one["id"] == session)["state"] == "waiting"
     approved = cli("approve", session, "--always")
