@@ -1,8 +1,9 @@
-"""large results go to disk, a preview stays."""
+"""What a tool gave, made fit for store and provider; of a large text a preview stays."""
 
 from activities.stores.objects import ObjectStore
 from workflows.contracts.messages import Shown, Text, clean, clean_json
 from workflows.contracts.tools import Effect, ToolOutcome
+from workflows.core.budgets import preview
 
 
 def cleaned(outcome: ToolOutcome) -> ToolOutcome:
@@ -26,19 +27,14 @@ def _cleaned_effect(effect: Effect) -> Effect:
 
 
 async def trim(outcome: ToolOutcome, limit: int, store: ObjectStore) -> ToolOutcome:
-    """The outcome with a result of at most about `limit` characters; the whole text is an object of the store.
-
-    The beginning and the end are shown, and between them what `Read` takes to see the rest.
-    """
+    """The outcome with a preview of about `limit` characters of a larger text, which is an object of the store."""
     texts = [block.text for block in outcome.content if isinstance(block, Text)]
     whole = "\n".join(texts)
     if len(whole) <= limit + 1_000:
         return outcome
     data = whole.encode("utf-8")
     digest = outcome.full or await store.put(data)
-    half = limit // 2
-    note = f"[{len(whole) - 2 * half:,} of {len(whole):,} characters left out; all of it: Read result:{digest}]"
-    shown = Text(text=f"{whole[:half]}\n{note}\n{whole[-half:]}")
+    shown = Text(text=preview(whole, limit, digest))
     others = tuple(block for block in outcome.content if not isinstance(block, Text))
     size = outcome.size or len(data)
     return outcome.model_copy(update={"content": (shown, *others), "full": digest, "size": size})

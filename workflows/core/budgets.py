@@ -1,4 +1,4 @@
-"""How much all results of one reply may show together -> the same outcomes, the largest as previews."""
+"""How much results may show, one alone and all of one reply together -> the large ones as previews."""
 
 from collections.abc import Sequence
 
@@ -30,6 +30,13 @@ def within_budget(
     return fitting, kept
 
 
+def preview(text: str, most: int, digest: str, why: str = "") -> str:
+    """Beginning and end of a text, together `most` characters; between them what `Read` takes to see the rest."""
+    half = most // 2
+    left_out = f"{len(text) - 2 * half:,} of {len(text):,} characters left out{why}"
+    return f"{text[:half]}\n[{left_out}; all of it: Read result:{digest}]\n{text[-half:]}"
+
+
 def _size(outcome: OutcomeBody) -> int:
     return sum(len(block.text) for block in outcome.content if isinstance(block, Text))
 
@@ -38,12 +45,8 @@ def _previewed(outcome: OutcomeBody) -> tuple[OutcomeBody, bytes]:
     text = "\n".join(block.text for block in outcome.content if isinstance(block, Text))
     data = text.encode()
     digest = outcome.full or digest_of(data)
-    half = PREVIEW_CHARACTERS // 2
-    note = (
-        f"[{len(text) - 2 * half:,} of {len(text):,} characters left out, since the results of this reply are too "
-        f"large together; all of it: Read result:{digest}]"
-    )
-    shown = Text(text=f"{text[:half]}\n{note}\n{text[-half:]}")
+    why = ", since the results of this reply are too large together"
+    shown = Text(text=preview(text, PREVIEW_CHARACTERS, digest, why))
     others = tuple(block for block in outcome.content if not isinstance(block, Text))
     size = outcome.size or len(data)
     return outcome.model_copy(update={"content": (shown, *others), "full": digest, "size": size}), data
