@@ -219,7 +219,7 @@ async def test_a_hook_beside_the_work_wakes_the_model_when_the_turn_would_end(ri
     waking = hook("echo 'two tests fail' >&2; exit 2", "PostToolUse", is_async=True, wakes=True)
     replies = [
         {"content": [{"tool": "Bash", "input": {"command": "true"}}]},
-        {"content": "ended", "pacing": {"first_byte_ms": 1500}},
+        {"content": "ended", "pacing": {"first_byte_ms": 4000}},
     ]
     async with played({"replies": replies, "fallback": "mended"}) as model:
         talk = await started(rig, model, tmp_path, waking)
