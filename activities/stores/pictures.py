@@ -1,6 +1,7 @@
 """Pictures: what a provider takes, smaller copies of those that are too large, what is wrong with the others."""
 
 import io
+import threading
 import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,7 +16,11 @@ BASE64_BYTES = 5 * 1024 * 1024
 SENT_SIDE = 2_000
 """Pixels of a side that a smaller copy has: the provider takes no more of each where a request holds many pictures."""
 MOST_PIXELS = 64_000_000
-"""Pixels of a picture that is decoded: some 200 MB of memory."""
+"""Pixels of a picture that is decoded: some 250 MB of memory, twice that where some of it is transparent."""
+LONGEST_SIDE = 65_535
+"""Pixels of a side of such a picture: each line takes memory of its own."""
+_ONE = threading.Lock()
+"""Held while one is decoded: many at once would take all memory."""
 _QUALITIES = (85, 70, 50, 30)
 
 
@@ -66,12 +71,12 @@ def picture_size(data: bytes) -> tuple[int, int] | None:
 def _smaller(data: bytes, size: tuple[int, int]) -> Fitted | str:
     from PIL import Image, ImageOps
 
-    if size[0] * size[1] > MOST_PIXELS:
+    if size[0] * size[1] > MOST_PIXELS or max(size) > LONGEST_SIDE:
         return f"it is {size[0]} × {size[1]} pixels, too many to make a smaller copy of"
     try:
-        with Image.open(io.BytesIO(data)) as source:
-            is_photo = source.format == "JPEG"
-            picture = ImageOps.exif_transpose(source)
+        with _ONE, Image.open(io.BytesIO(data)) as picture:
+            is_photo = picture.format == "JPEG"
+            ImageOps.exif_transpose(picture, in_place=True)
             picture.thumbnail((SENT_SIDE, SENT_SIDE))
             made = _within_limit(picture, is_photo=is_photo)
     except Exception as error:  # noqa: BLE001  # Pillow's parsers raise what they like on damaged bytes
