@@ -76,6 +76,7 @@ def _escaped_shells(size: int) -> str:
 
 
 FAMILIES: dict[str, Family] = {
+    "escaped quotes in a program": _over('\\"', "perl -e 'system \"", "'"),
     "blanks in a script of sed": _over(" ", "sed -n 'p", "x' f"),
     "slashes in a script of sed": _over("/", "echo x | sed s", "x"),
     "digits in a program's name": _over("1", "", "_1"),

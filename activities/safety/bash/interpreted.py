@@ -12,7 +12,15 @@ _RUNS_SYSTEM = Caseless(
     r"system|popen|exec|spawn|subprocess|shell|passthru|\bqx\b|%x|`|open3|\bsh\(|\bProcess\b|Runtime|\brun\("
     r"|Command|\bsh\b|getline|\|\s*[\"']"
 )
-_LITERALS = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|`([^`]*)`|%x[({\[]([^)}\]]*)|qx[({/]([^)}/]*)""")
+_OPENS = re.compile(r"['\"`]|%x[({\[]|qx[({/]")
+_BODIES = {
+    "'": re.compile(r"((?:[^'\\]|\\[\s\S])*+)'"),
+    '"': re.compile(r'((?:[^"\\]|\\[\s\S])*+)"'),
+    "`": re.compile(r"([^`]*+)`"),
+    "%": re.compile(r"([^)}\]]*+)"),
+    "q": re.compile(r"([^)}/]*+)"),
+}
+"""Of each quote what stands behind it up to the one that closes it."""
 _UNQUOTED = re.compile(
     r"(?m)(?:\b(?:exec|spawn|system|shell)\s+|^[ \t]*\\?!\s*"
     r"|^[\w.% -]{1,40}:[^\n;=]{0,40};\s*)([/\w][^\n;'\"`)\]]*)"
@@ -88,11 +96,25 @@ def strings_of(program: str, *, is_quoted: bool = False) -> Iterator[Inner]:
         yield from (Inner(found[1], reach=Reach.DECODED) for found in pattern.finditer(program))
     if not _RUNS_SYSTEM.is_in(program):
         return
-    literals = [next(part for part in found.groups() if part is not None) for found in _LITERALS.finditer(program)]
+    literals = [*_literals(program)]
     for one in literals:
         yield Inner(unescape(one), reach=Reach.DECODED)
     if len(literals) > 1:
         yield Inner(" ".join(one for one in literals if one), reach=Reach.DECODED)
+
+
+def _literals(program: str) -> Iterator[str]:
+    at, unclosed = 0, set[str]()
+    while opened := _OPENS.search(program, at):
+        at, quote = opened.end(), opened[0][0]
+        if quote in unclosed:
+            continue
+        if body := _BODIES[quote].match(program, at):
+            at = body.end()
+            yield body[1]
+        else:
+            # Those behind it are escaped in it, so nothing closes them either.
+            unclosed.add(quote)
 
 
 _REPLACES = re.compile(r"s([^\w\s\\])")
