@@ -17,7 +17,9 @@ _REFUSED = re.compile(
     rb"|EROFS|EACCES|EPERM"
 )
 _GONE = re.compile(rb"(?i)no such file or directory|ENOENT")
-_PATH = re.compile(rb"""['"\xe2\x80\x98\x60]?((?:/|~/|\.{1,2}/|[\w.@+-]+/)[^\s'"\x60:,\xe2;()]*|\.[\w-]+)""")
+_PATH = re.compile(
+    rb"""['"\xe2\x80\x98\x60]?((?:/|~/|\.{1,2}/|(?<![\w.@+-])[\w.@+-]++/)[^\s'"\x60:,\xe2;()]*|\.[\w-]+)"""
+)
 _UNREACHED = re.compile(
     rb"(?i)could not resolve host:? ([\w.-]+)|ENOTFOUND ([\w.-]+)|EAI_AGAIN ([\w.-]+)"
     rb"|network is unreachable|ENETUNREACH|temporary failure in name resolution|name or service not known"

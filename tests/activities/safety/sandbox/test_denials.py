@@ -44,6 +44,12 @@ def test_a_path_outside_is_told_with_the_setting_that_allows_it(output: str) -> 
     )
 
 
+@pytest.mark.timeout(20)
+def test_a_path_behind_very_long_words_is_told() -> None:
+    lines = "\n".join(f"{'a' * 20_000} {'.' * 20_000} permission denied: /opt/x/{number}" for number in range(8))
+    assert "/opt/x/7 may not be changed" in told(lines)
+
+
 def test_what_the_settings_open_and_is_not_there_is_told_as_that() -> None:
     policy = replace(POLICY, absent=("/srv/data",))
     (line,) = refused_paths(b"touch: cannot touch '/srv/data/x': Read-only file system", policy, "/")
