@@ -1,6 +1,8 @@
 """A session moves into a worktree and stays there through crashes, a roll and the next turn."""
 
+import asyncio
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -38,6 +40,7 @@ async def test_work_in_a_worktree_survives_crashes_and_leaves_the_folder_alone(r
     ]
     tree = tmp_path / "repo.worktrees" / "side"
     async with played({"replies": replies, "fallback": "Done."}) as model:
+        began = time.monotonic()
         talk = await rig.start(model, cwd=folder, once=False, thresholds=Thresholds(roll_events=20))
         await talk.when(lambda shown: shown.state.workspace == str(tree), 40, "it works in the worktree")
         kill(rig, "worker")
@@ -45,6 +48,8 @@ async def test_work_in_a_worktree_survives_crashes_and_leaves_the_folder_alone(r
         assert ((tree / "a.txt").read_text(), (folder / "a.txt").read_text()) == ("two\n", "one\n")
         kill(rig, "both")
         await healthy(rig)
+        # A session rolls three seconds after its start at the earliest, however quick the machine is.
+        await asyncio.sleep(max(0.0, began + 4 - time.monotonic()))
         await talk.send("go on")
         await talk.when(lambda shown: shown.state.turns == 2 and shown.phase == "idle", 60, "the second turn's end")
         snapshot = await talk.snapshot()
