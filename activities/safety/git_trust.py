@@ -7,7 +7,7 @@ from pathlib import Path
 
 from activities.safety.sandbox.git_index import linked_folders
 from activities.safety.sandbox.git_keys import names_program
-from activities.safety.sandbox.git_places import is_folder, named_in, repository_of
+from activities.safety.sandbox.git_places import folder_of, repository_of
 from activities.stores.files import read_start
 
 _MOST = 262_144
@@ -34,7 +34,7 @@ def is_git_trusted(folder: Path) -> bool:
     repository = repository_of(root)
     if repository is None:
         return False
-    own = _folder_of(repository.entry)
+    own = folder_of(repository.entry)
     odd = [repository.common / "config.worktree"]
     if repository.entry == repository.common:
         odd.append(repository.common / "commondir")
@@ -55,15 +55,10 @@ def _are_submodules_trusted(root: Path, own: Path, depth: int = 0) -> bool:
 def _is_submodule_trusted(root: Path, depth: int) -> bool:
     if not os.path.lexists(root / ".git"):
         return True
-    own = _folder_of(root / ".git")
+    own = folder_of(root / ".git")
     if own is None or any(os.path.lexists(own / name) for name in ("config.worktree", "commondir")):
         return False
     return _is_harmless_file(own / "config", root) and _are_submodules_trusted(root, own, depth)
-
-
-def _folder_of(entry: Path) -> Path | None:
-    """Where the repository whose `.git` that is keeps its index; None where a link or nothing stands there."""
-    return entry if is_folder(entry) else named_in(entry, "gitdir:")
 
 
 def _is_harmless_file(path: Path, tree: Path | None = None) -> bool:

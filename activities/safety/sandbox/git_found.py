@@ -5,7 +5,15 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from activities.safety.sandbox.git_index import linked_folders
-from activities.safety.sandbox.git_places import Repository, is_folder, modules, named_in, repository_of, worktrees
+from activities.safety.sandbox.git_places import (
+    Repository,
+    folder_of,
+    is_folder,
+    modules,
+    named_in,
+    repository_of,
+    worktrees,
+)
 
 MOST_LINKED = 1_000
 """Deeper folders that are looked at since an index holds them."""
@@ -51,8 +59,7 @@ def _below(workspace: Path) -> list[Path]:
 
 def _linked(folder: Path) -> list[Path]:
     """What its index holds as repositories, inside of it by their real paths."""
-    entry = folder / ".git"
-    git = entry if is_folder(entry) else named_in(entry, "gitdir:")
+    git = folder_of(folder / ".git")
     real = Path(os.path.realpath(folder))
     paths = (folder / name for name in ((linked_folders(git) if git else None) or ()))
     return [path for path in paths if os.path.realpath(path) == str(real / path.relative_to(folder))]

@@ -5,14 +5,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from activities.safety.sandbox.git_index import kept_files
-from activities.safety.sandbox.git_places import is_folder, named_in
+from activities.safety.sandbox.git_places import folder_of
 
 
 def kept_by_git(workspace: str) -> Callable[[str], bool]:
     """Whether the repository around the workspace holds a file, or anything of a folder."""
     root = next((one for one in (Path(workspace), *Path(workspace).parents) if os.path.lexists(one / ".git")), Path())
-    entry = root / ".git"
-    git = entry if is_folder(entry) else named_in(entry, "gitdir:")
+    git = folder_of(root / ".git")
     kept = [f"{root}/{name}" for name in (kept_files(git) if git else None) or ()]
     known = set(kept)
     return lambda path: path in known or any(each.startswith(f"{path}/") for each in kept)

@@ -57,6 +57,11 @@ def named_in(file: Path, before: str = "") -> Path | None:
         return None
 
 
+def folder_of(entry: Path) -> Path | None:
+    """Where the repository whose `.git` that is keeps its index; None where a link or nothing stands there."""
+    return entry if is_folder(entry) else named_in(entry, "gitdir:")
+
+
 def _names(text: str, before: str) -> bool:
     return text.startswith(before) and bool(text.removeprefix(before).strip())
 
@@ -73,7 +78,7 @@ def control_files(repository: Repository) -> list[Path]:
 
 def configurations(repository: Repository) -> list[Path]:
     """The files that git writes when it is told of a remote, a branch's upstream or a name."""
-    folder = repository.entry if is_folder(repository.entry) else named_in(repository.entry, "gitdir:")
+    folder = folder_of(repository.entry)
     beside = [] if folder in {None, repository.common} else [folder / "config.worktree"]
     return [repository.common / "config", repository.common / "config.worktree", *beside]
 
